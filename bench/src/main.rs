@@ -12,6 +12,7 @@ mod engines;
 mod hand;
 mod list;
 mod packet;
+mod program;
 mod race;
 mod report;
 mod svg;
@@ -40,6 +41,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "bytecode", about: "libpcap's bytecode run here, against the same filters as text and against bpf_filter", run: bytecode::run },
     Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
     Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
+    Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
     Suite { name: "workers", about: "one network on one worker and on two", run: workers::run },
 ];

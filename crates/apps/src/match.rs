@@ -1,9 +1,10 @@
-//! `match`: sends each packet where the first filter of a list that it matches says.
+//! `match`: sends each packet where the first filter of a list that it matches says, or a pfmatch program.
 //!
 //! | inputs | `input` |
 //! |---|---|
-//! | outputs | the ports of the list, and `default`: packets that match no filter |
-//! | `case` | an ordered list of `port` and `filter`; required |
+//! | outputs | the ports of the list or the handlers of the program, and `default`: packets that match no filter |
+//! | `case` | an ordered list of `port` and `filter` |
+//! | `program` | in place of the list, a pfmatch program, whose handlers are the ports |
 //! | `linktype` | what packets begin with; unless set, what each packet says, as for `filter` |
 //! | `unmatched` | counts packets that match no filter, dropped as nothing is linked to `default` |
 //! | `unlinked` | counts packets dropped as nothing is linked to their port |
@@ -19,6 +20,15 @@
 //! ]
 //! ```
 //!
+//! ```toml
+//! [app.dispatch]
+//! type = "match"
+//! program = '''match {
+//!     tcp port 80 or tcp port 443 => web
+//!     port 53 => { host 192.0.2.1 => ours, otherwise => names }
+//! }'''
+//! ```
+//!
 //! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
@@ -29,7 +39,7 @@ use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Reporting,
     Review, Roles, Setup, is_name,
 };
-use pflang::{Diagnostic, FilterList};
+use pflang::{Diagnostic, FilterList, Matcher};
 use serde::Deserialize;
 use wire::LinkType;
 use wire::plural::passive;
@@ -39,7 +49,11 @@ use wire::plural::passive;
 #[serde(deny_unknown_fields)]
 pub struct Match {
     /// The list.
+    #[serde(default)]
     pub case: Vec<Case>,
+    /// A program in its place.
+    #[serde(default)]
+    pub program: Option<String>,
     /// The link type of the packets. `None`: each packet says its own.
     #[serde(default)]
     pub linktype: Option<String>,
@@ -62,15 +76,29 @@ impl Match {
     /// A list of ports and filters, for packets of any link type.
     pub fn new<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let case = |(port, filter): (&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
-        Match { case: cases.into_iter().map(case).collect(), linktype: None }
+        Match { case: cases.into_iter().map(case).collect(), program: None, linktype: None }
+    }
+
+    /// A pfmatch program, for packets of any link type.
+    pub fn program(text: &str) -> Self {
+        Match { case: Vec::new(), program: Some(text.to_owned()), linktype: None }
     }
 
     /// The ports by answer, `default` first: answer 0 is that of a packet which no filter matches.
-    fn ports(&self) -> Vec<&str> {
-        let mut ports = vec![DEFAULT];
-        for Case { port, .. } in &self.case {
-            if !ports.contains(&port.as_str()) {
-                ports.push(port);
+    fn ports(&self) -> Vec<String> {
+        let mut ports = vec![DEFAULT.to_owned()];
+        match &self.program {
+            // One that does not compile is told of elsewhere. The answer for a handler is its number and one.
+            Some(program) => {
+                let parts = compiler(LinkType::EN10MB).parts_of_match(program);
+                ports.extend(parts.map(|parts| parts.handlers).unwrap_or_default());
+            }
+            None => {
+                for Case { port, .. } in &self.case {
+                    if !ports.contains(port) {
+                        ports.push(port.clone());
+                    }
+                }
             }
         }
         ports
@@ -79,16 +107,26 @@ impl Match {
     /// The filters with their answers.
     fn entries(&self) -> Vec<(&str, u32)> {
         let ports = self.ports();
-        let answer = |port: &str| ports.iter().position(|other| *other == port).unwrap_or(0) as u32;
+        let answer = |port: &str| ports.iter().position(|other| other == port).unwrap_or(0) as u32;
         self.case.iter().map(|case| (case.filter.as_str(), answer(&case.port))).collect()
     }
 
     fn check_list(&self) -> Result<(), OptionError> {
-        if self.case.is_empty() {
-            return Err(OptionError::new(
-                "case",
-                "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`",
-            ));
+        match (&self.program, &self.case[..]) {
+            (None, []) => {
+                return Err(OptionError::new(
+                    "case",
+                    "there is none; write `case = [{ port = \"…\", filter = \"…\" }]`, or `program = '''match { … }'''`",
+                ));
+            }
+            (Some(_), [_, ..]) => {
+                return Err(OptionError::new(
+                    "program",
+                    "there is a list as well, `case`: leave one of them out",
+                ));
+            }
+            (Some(program), []) => return check_program(program),
+            (None, _) => {}
         }
         let mut cases = self.case.iter().enumerate();
         if let Some((i, Case { port, .. })) = cases.find(|(_, case)| !is_name(&case.port, NAME_MAX)) {
@@ -106,19 +144,75 @@ impl Match {
     }
 }
 
-impl linktype::Compile for Match {
-    type Output = FilterList;
+/// What is compiled.
+#[derive(Clone, Debug)]
+pub(crate) enum Deciding {
+    /// A list of filters.
+    List(FilterList),
+    /// A program.
+    Program(Matcher),
+}
 
-    fn compile(&self, linktype: LinkType) -> Result<FilterList, OptionError> {
-        let compiler = compiler(linktype);
-        compiler.compile_list(&self.entries()).map_err(|error| {
-            let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
-            does_not_compile(&compiler, &option, &error)
-        })
+impl Deciding {
+    fn linktype(&self) -> LinkType {
+        match self {
+            Deciding::List(list) => list.linktype(),
+            Deciding::Program(program) => program.linktype(),
+        }
     }
 
-    fn reads_wire_len(list: &FilterList) -> bool {
-        list.reads_wire_len()
+    #[inline]
+    fn decide_burst(&self, packets: &[pflang::Packet<'_>], answers: &mut [u32]) {
+        match self {
+            Deciding::List(list) => list.decide_burst(packets, answers),
+            Deciding::Program(program) => program.decide_burst(packets, &[], answers),
+        }
+    }
+}
+
+/// Refuses programs that ask for what an app has not. What does not compile is told when it is compiled.
+fn check_program(program: &str) -> Result<(), OptionError> {
+    let Ok(parts) = compiler(LinkType::EN10MB).parts_of_match(program) else { return Ok(()) };
+    let wrong = |message: String| Err(OptionError::new("program", message));
+    if let Some(input) = parts.inputs.first() {
+        return wrong(format!("the program has an input `{input}`: an app has no numbers for inputs"));
+    }
+    if let Some(handler) = parts.with_arguments.first() {
+        return wrong(format!(
+            "the handler `{handler}` has arguments: here handlers are ports, which take nothing but packets"
+        ));
+    }
+    match parts.handlers.iter().find(|handler| !is_name(handler, NAME_MAX)) {
+        Some(handler) => wrong(format!(
+            "`{handler}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
+        )),
+        None => Ok(()),
+    }
+}
+
+impl linktype::Compile for Match {
+    type Output = Deciding;
+
+    fn compile(&self, linktype: LinkType) -> Result<Deciding, OptionError> {
+        let compiler = compiler(linktype);
+        if let Some(program) = &self.program {
+            let program = compiler.compile_match(program);
+            return program
+                .map(Deciding::Program)
+                .map_err(|error| does_not_compile(&compiler, "program", &error));
+        }
+        let list = compiler.compile_list(&self.entries()).map_err(|error| {
+            let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
+            does_not_compile(&compiler, &option, &error)
+        });
+        list.map(Deciding::List)
+    }
+
+    fn reads_wire_len(deciding: &Deciding) -> bool {
+        match deciding {
+            Deciding::List(list) => list.reads_wire_len(),
+            Deciding::Program(program) => program.reads_wire_len(),
+        }
     }
 }
 
@@ -148,7 +242,12 @@ impl Class for Match {
     fn review(&self) -> Result<Review, OptionError> {
         self.check_list()?;
         let list = linktype::compile(self, self.linktype.as_deref())?;
-        let lints = compiler(list.linktype()).lints_of_list(&self.entries()).unwrap_or_default();
+        let compiler = compiler(list.linktype());
+        if let Some(program) = &self.program {
+            let lints = compiler.lints_of_match(program).unwrap_or_default();
+            return Ok(Review::new(odd("program", program, &lints)).with(list));
+        }
+        let lints = compiler.lints_of_list(&self.entries()).unwrap_or_default();
         let warning = |(i, (case, lints)): (usize, (&Case, &Vec<Diagnostic>))| {
             odd(&format!("case[{i}].filter"), &case.filter, lints)
         };
@@ -158,12 +257,13 @@ impl Class for Match {
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         let ports = self.ports();
-        match linked.outputs.iter().find(|port| !ports.contains(port)) {
+        match linked.outputs.iter().find(|linked| !ports.iter().any(|port| port == **linked)) {
             None => Ok(()),
             Some(port) => {
                 let message =
                     format!("none has the port `{port}`, which is linked; ports: `{}`", ports.join("`, `"));
-                Err(OptionError::new("case", message))
+                let option = if self.program.is_some() { "program" } else { "case" };
+                Err(OptionError::new(option, message))
             }
         }
     }
@@ -171,7 +271,7 @@ impl Class for Match {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             list: self.list(setup)?,
-            ports: self.ports().into_iter().map(str::to_owned).collect(),
+            ports: self.ports(),
             places: Vec::new(),
             unmatched: setup.drops("unmatched"),
             unlinked: setup.drops("unlinked"),
@@ -186,7 +286,7 @@ impl Class for Match {
         setup: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         app.list = self.list(setup)?;
-        app.ports = self.ports().into_iter().map(str::to_owned).collect();
+        app.ports = self.ports();
         app.places.clear();
         Ok(Reconfigured::Kept)
     }
@@ -375,10 +475,51 @@ mod tests {
     }
 
     #[test]
+    fn a_program_decides_by_its_handlers() {
+        let text = "match { tcp => { port 80 => web, otherwise => tcp }, port 53 => names, arp => default }";
+        let mut rig = Rig::new(Match::program(text), &["input"], &["default", "names", "tcp", "web"]);
+        let ssh = packet("eth / ip4 / tcp(dport=22)");
+        let (arp, icmp) = (packet("eth / arp"), packet("eth / ip4 / icmp"));
+        send(&mut rig, &[web(), names(), ssh.clone(), arp.clone(), icmp.clone(), vec![]]);
+        assert_eq!(
+            (rig.take("web"), rig.take("names"), rig.take("tcp")),
+            (vec![web()], vec![names()], vec![ssh])
+        );
+        assert_eq!(rig.take("default"), [arp, icmp, vec![]]);
+        // Another program, a list, and back.
+        rig.reconfigure(cases());
+        send(&mut rig, &[web()]);
+        assert_eq!(rig.take("web"), [web()]);
+        rig.reconfigure(Match::program("match { udp => web, sctp => names, icmp => tcp }"));
+        send(&mut rig, &[web(), names()]);
+        assert_eq!((rig.take("web"), rig.take("default")), (vec![names()], vec![web()]));
+    }
+
+    #[test]
+    fn programs_are_checked() {
+        let error = |text: &str| Match::program(text).check().unwrap_err().to_string();
+        assert_eq!(
+            error("match { tcp => web(len) }"),
+            "`program`: the handler `web` has arguments: here handlers are ports, which take nothing but packets"
+        );
+        assert!(error("match (mark) { mark = 1 => a }").contains("an app has no numbers for inputs"));
+        assert!(
+            error("match { tcp prt 5 => a }").starts_with("`program`: the filter does not compile\nerror[PF")
+        );
+        let both = Match { program: Some("match {}".to_owned()), ..cases() };
+        assert!(both.check().unwrap_err().to_string().contains("leave one of them out"));
+        let review = Match::program("match { otherwise => a, tcp => b }").review().unwrap();
+        assert_eq!(review.warnings.len(), 1);
+    }
+
+    #[test]
     fn options_are_checked() {
         let error =
             |cases: &[(&str, &str)]| Match::new(cases.iter().copied()).check().unwrap_err().to_string();
-        assert_eq!(error(&[]), "`case`: there is none; write `case = [{ port = \"…\", filter = \"…\" }]`");
+        assert_eq!(
+            error(&[]),
+            "`case`: there is none; write `case = [{ port = \"…\", filter = \"…\" }]`, or `program = '''match { … }'''`"
+        );
         assert!(
             error(&[("a.b", "")]).starts_with("`case[0].port`: `a.b` is no name for a port: use 1 to 30")
         );

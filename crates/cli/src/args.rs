@@ -39,6 +39,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
+    /// Count or split packets by the clauses of a pfmatch program.
+    Match(MatchArgs),
     /// Print any stage of a filter, from tree to machine code, or write it as C or BPF.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
@@ -81,6 +83,7 @@ impl Command {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Command::Filter(args) => args.json,
+            Command::Match(args) => args.json,
             Command::Compile(args) => args.text.json,
             Command::Explain(args) => args.text.json,
             Command::Trace(args) => args.json,
@@ -284,6 +287,108 @@ pub(crate) struct FilterArgs {
     pub(crate) rest: Vec<OsString>,
 }
 
+/// What the text of a program depends on, apart from the language.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct PfmatchArgs {
+    /// What `$NAME` stands for in a program.
+    #[arg(long, value_name = "NAME=TEXT", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// The number that an input of a program has for every packet.
+    #[arg(long, value_name = "NAME=N", value_parser = input, hide_short_help = true)]
+    pub(crate) input: Vec<(String, u32)>,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if is_identifier(name) => Ok((name.to_owned(), value.to_owned())),
+        _ => {
+            Err("a name of letters, digits and `_`, `=`, and what it stands for: web='tcp port 80'"
+                .to_owned())
+        }
+    }
+}
+
+fn input(text: &str) -> Result<(String, u32), String> {
+    let (name, number) = assignment(text)?;
+    let parsed = number.parse().map_err(|_| format!("`{number}` is no number from 0 to {}", u32::MAX))?;
+    Ok((name, parsed))
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `handler=FILE`.
+fn handler_output(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((handler, file)) if (is_identifier(handler) || handler == "-") && !file.is_empty() => {
+            Ok((handler.to_owned(), file.into()))
+        }
+        _ => Err("a handler of the program, or `-` for packets that no clause takes, `=`, and a file: web=web.pcap".to_owned()),
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(override_usage = "sluss match [OPTIONS] PROGRAM FILE…\n       \
+    sluss match [OPTIONS] -F PROGRAM-FILE FILE…")]
+pub(crate) struct MatchArgs {
+    /// The program or @FILE, unless -F gives it; then captures, folders, globs, `-`.
+    #[arg(value_name = "PROGRAM FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub(crate) words: Vec<OsString>,
+    /// Read the program from a file.
+    #[arg(short = 'F', long = "program-file", value_name = "FILE")]
+    pub(crate) program_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pfmatch: PfmatchArgs,
+    /// Read this capture (as tcpdump has it; the same as FILE).
+    #[arg(short = 'r', long = "read", value_name = "FILE", hide_short_help = true)]
+    pub(crate) read: Vec<PathBuf>,
+    /// Worker threads for several files [default: one for each core].
+    #[arg(short = 'j', long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) jobs: Option<usize>,
+    /// Where the program runs: `auto`, `native` or `interp`.
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        hide_short_help = true
+    )]
+    pub(crate) at: At,
+    /// Write a handler's packets to a capture; `-=FILE` those that no clause takes.
+    #[arg(short = 'o', long = "output", value_name = "HANDLER=FILE", value_parser = handler_output, allow_hyphen_values = true, help_heading = "Output")]
+    pub(crate) output: Vec<(String, PathBuf)>,
+    /// Print how many packets there are for each call.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) count: bool,
+    /// Lines with each packet's number in its capture.
+    #[arg(short = '#', long, conflicts_with_all = ["count", "output", "json"], help_heading = "Output")]
+    pub(crate) number: bool,
+    /// Print JSON: an object with the calls.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No warnings on standard error.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Exit 0 even where no clause takes a packet.
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
+    pub(crate) no_fail: bool,
+    /// Show progress: `always`, `never`, or `auto`: on a terminal.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        hide_short_help = true,
+        help_heading = "Output"
+    )]
+    pub(crate) progress: When,
+    #[command(flatten)]
+    pub(crate) language: LanguageArgs,
+}
+
 /// A filter on the command line, and what it is for.
 #[derive(Args, Debug)]
 pub(crate) struct TextArgs {
@@ -299,6 +404,11 @@ pub(crate) struct TextArgs {
         conflicts_with_all = ["words", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
+    /// The text is a pfmatch program.
+    #[arg(long = "match")]
+    pub(crate) is_program: bool,
+    #[command(flatten)]
+    pub(crate) pfmatch: PfmatchArgs,
     /// Link type, by name or number.
     #[arg(long_help = "Link type of the packets: libpcap's name or number", short = 'y', long, value_name = "LINKTYPE", default_value = "EN10MB", hide_possible_values = true, value_parser = LinkTypes)]
     pub(crate) linktype: LinkType,
@@ -434,6 +544,11 @@ pub(crate) struct TraceArgs {
     /// Read this capture (as tcpdump has it; the same as FILE).
     #[arg(short = 'r', long = "read", value_name = "FILE")]
     pub(crate) read: Option<PathBuf>,
+    /// The text is a pfmatch program.
+    #[arg(long = "match")]
+    pub(crate) is_program: bool,
+    #[command(flatten)]
+    pub(crate) pfmatch: PfmatchArgs,
     /// Which packet of the capture: 1 is the first.
     #[arg(short = 'n', long = "number", value_name = "N", default_value_t = 1, value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) number: u64,

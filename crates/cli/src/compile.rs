@@ -5,6 +5,7 @@ use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language::{self, FilterText};
+use crate::matches;
 use crate::terminal::{Terminal, print_with};
 use bpf::internals::Stages;
 use bpf::{Format, Options, Program};
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let linktype = args.text.linktype;
     let (printed, lints) = match bytecode::of(&source, &args.text.program, linktype, &args.text.language)? {
         Some(program) => (of_program(args, &program)?, Vec::new()),
+        None if args.text.is_program => of_match(args, &source, terminal)?,
         None => of_text(args, &source, terminal)?,
     };
     let output = if args.text.json {
@@ -30,7 +32,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         let mut object = json!({
             "v": 1,
             "type": "compile",
-            "filter": source.shown(),
+            "filter": if source.program().is_some() { source.shown() } else { source.to_string() },
             "linktype": linktype.to_string(),
         });
         match args.to {
@@ -80,6 +82,27 @@ fn of_text(
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
     // The stage may be one in front of those that refuse the filter.
     Ok((printed, compiler.lints(source).unwrap_or_default()))
+}
+
+/// What is to be printed of a pfmatch program, and its lints.
+fn of_match(
+    args: &CompileArgs,
+    source: &FilterText,
+    terminal: &Terminal,
+) -> Result<(Vec<u8>, Vec<Diagnostic>), Failure> {
+    let language = &args.text.language;
+    let filters = language::compiler(args.text.linktype, language, At::Auto);
+    let compiler = matches::options(&args.text.pfmatch).compiler(filters);
+    let printed = match args.to {
+        None => compiler.print_match(source, args.stage),
+        Some(target) => {
+            let told = format!("a pfmatch program cannot be written as `{}`", target.name());
+            return Err(Failure::user(told));
+        }
+    };
+    let printed =
+        printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
+    Ok((printed.into_bytes(), compiler.lints_of_match(source).unwrap_or_default()))
 }
 
 /// What is to be printed of a program of BPF.

@@ -7,6 +7,7 @@ use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language;
+use crate::matches;
 use crate::table::folded;
 use crate::terminal::{Terminal, columns, print};
 use serde_json::{Value, json};
@@ -18,13 +19,18 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     if let Some(program) = bytecode::of(&source, &args.text.program, linktype, &args.text.language)? {
         return program::run(args, &source, &program);
     }
-    let compiler = language::compiler(linktype, &args.text.language, At::Auto);
+    let filters = language::compiler(linktype, &args.text.language, At::Auto);
+    let compiler = matches::options(&args.text.pfmatch).compiler(filters);
     let wrong = |error: pflang::Error| {
         language::wrong_filter(&compiler, &error, &source, &args.text.language, terminal)
     };
-    compiler.compile(&source).map_err(wrong)?;
-    let lints = compiler.lints(&source).map_err(wrong)?;
-    let explanation = compiler.explain(&source).map_err(wrong)?;
+    let (lints, explanation) = if args.text.is_program {
+        compiler.compile_match(&source).map_err(wrong)?;
+        (compiler.lints_of_match(&source).map_err(wrong)?, compiler.explain_match(&source).map_err(wrong)?)
+    } else {
+        compiler.compile(&source).map_err(wrong)?;
+        (compiler.lints(&source).map_err(wrong)?, compiler.explain(&source).map_err(wrong)?)
+    };
     let output = if args.text.json {
         let lints: Vec<Value> = lints.iter().map(|lint| value_of(&lint.to_json())).collect();
         let object = json!({

@@ -2,6 +2,7 @@
 
 use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
+use crate::decider::Decider;
 use crate::exit::{Failure, kept};
 use crate::json::value_of;
 use crate::message::Message;
@@ -9,7 +10,7 @@ use crate::terminal::Terminal;
 use crate::words::{quoted, shell_word};
 use apps::SystemNames;
 use bpf::{Format, Program};
-use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, Filter, NoExec, Unknown};
+use pflang::{Backend, Code, Compiler, Diagnostic, Dialect, NoExec, Unknown};
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -129,7 +130,8 @@ pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
     if let Some(path) = &args.program.bytecode {
         return program_from(path);
     }
-    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), from_file)
+    let read = if args.is_program { program_file } else { from_file };
+    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), read)
 }
 
 /// Several words are one filter; `@FILE` holds it.
@@ -148,13 +150,22 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<FilterText, Failure> {
 
 /// The text of a filter file, without the comments in it.
 pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
+    read_file(path, blank_comments)
+}
+
+/// The program in a file, which has comments of its own.
+pub(crate) fn program_file(path: &Path) -> Result<FilterText, Failure> {
+    read_file(path, |_| ())
+}
+
+fn read_file(path: &Path, prepare: fn(&mut [u8])) -> Result<FilterText, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
     let name = path.display();
     read.map_err(|error| {
         Failure::world(format!("cannot read the filter file {name}: {error}")).if_missing(path, &error)
     })?;
-    blank_comments(&mut bytes);
+    prepare(&mut bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let what = Failure::user(format!("the filter file {name} is not UTF-8 text: byte {at}"));
@@ -201,18 +212,23 @@ fn blank_comments(text: &mut [u8]) {
 /// Takes a filter for running, telling lints and a fall-back to the interpreter.
 pub(crate) fn accept(
     compiler: &Compiler,
-    filter: Filter,
+    decider: Decider,
     source: &FilterText,
     at: At,
     quiet: bool,
     terminal: &Terminal,
-) -> Result<Filter, Failure> {
+) -> Result<Decider, Failure> {
     if !quiet {
         // What it compiles to, it has lints of.
-        tell_lints(&compiler.lints(source).unwrap_or_default(), source, terminal);
+        let lints = match decider {
+            Decider::Filter(_) => compiler.lints(source),
+            Decider::Bytecode(_) => Ok(Vec::new()),
+            Decider::Program(_) => compiler.lints_of_match(source),
+        };
+        tell_lints(&lints.unwrap_or_default(), source, terminal);
     }
-    tell_fallback(filter.fallback_reason(), at, quiet, terminal)?;
-    Ok(filter)
+    tell_fallback(decider.fallback_reason(), at, quiet, terminal)?;
+    Ok(decider)
 }
 
 /// Tells that the interpreter runs a filter, or refuses that.

@@ -11,6 +11,7 @@ mod catalogue;
 mod clock;
 mod compile;
 mod completions;
+mod decider;
 mod ended;
 mod escape;
 mod exit;
@@ -23,6 +24,7 @@ mod json;
 mod language;
 mod lasting;
 mod man;
+mod matches;
 mod message;
 mod missing;
 mod misuse;
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
     match &cli.command {
         Command::Filter(args) => filter::run(args, terminal),
+        Command::Match(args) => matches::run(args, terminal),
         Command::Compile(args) => compile::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),

@@ -1,5 +1,6 @@
 //! `sluss trace`: why one packet does or does not match.
 
+mod clauses;
 mod object;
 mod program;
 mod text;
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
         return program::run(args, &source, &program, &packet);
     }
     let compiler = language::compiler(packet.linktype, &args.language, At::Interp);
+    if args.is_program {
+        return clauses::run(args, &source, compiler, &packet, terminal);
+    }
     let wrong =
         |error: pflang::Error| language::wrong_filter(&compiler, &error, &source, &args.language, terminal);
     compiler.compile(&source).map_err(wrong)?;
@@ -85,12 +89,15 @@ fn filter_and_files<'a>(
     }
     match (words, &args.filter_file) {
         (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),
+        (_, Some(path)) if args.is_program => Ok((language::program_file(path)?, words)),
         (_, Some(path)) => Ok((language::from_file(path)?, words)),
         _ if !args.rest.is_empty() => Ok((language::filter_text(&args.rest)?, words)),
         ([only], _) if args.read.is_none() && (known.exists)(only) => Err(no_filter(only)),
         ([], _) => Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
         ([first, files @ ..], _) => {
-            command_line(args).check(known)?;
+            if !args.is_program {
+                command_line(args).check(known)?;
+            }
             Ok((language::filter_text(std::slice::from_ref(first))?, files))
         }
     }

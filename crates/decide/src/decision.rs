@@ -7,7 +7,7 @@ use crate::exec::mask::{Isa, MaskFilter, Masked};
 use crate::exec::{NativeFilter, NativeWithInputs, NoExec, Packet};
 use crate::ir::Graph;
 use crate::ir::interp::Interp;
-use crate::ir::tree::{Tree, TreeId};
+use crate::ir::tree::{Clause, Tree, TreeId};
 use crate::ir::verify::Checked;
 use crate::opt::Passes;
 use crate::pipeline;
@@ -141,8 +141,17 @@ impl<W: Written> Decision<W> {
     ///
     /// # Errors
     /// Where a bound of the options is exceeded.
-    pub fn of_tree(tree: Tree, mut arms: Vec<(TreeId, u32)>, options: &Options) -> Result<Self, Error> {
-        let graph = pipeline::checked(tree, &mut arms, options.passes(), &options.budget())?;
+    pub fn of_tree(tree: Tree, arms: Vec<(TreeId, u32)>, options: &Options) -> Result<Self, Error> {
+        let clauses = arms.into_iter().map(|(root, leaf)| Clause::Leaf(root, leaf)).collect();
+        Decision::of_clauses(tree, clauses, options)
+    }
+
+    /// An ordered list of trees, some of which lead to lists of their own: see [`Clause`].
+    ///
+    /// # Errors
+    /// Where a bound of the options is exceeded.
+    pub fn of_clauses(tree: Tree, mut clauses: Vec<Clause>, options: &Options) -> Result<Self, Error> {
+        let graph = pipeline::checked(tree, &mut clauses, options.passes(), &options.budget())?;
         Ok(Decision::of_checked(graph, options)?)
     }
 

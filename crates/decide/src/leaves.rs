@@ -8,10 +8,11 @@ use crate::error::{Error, ErrorKind};
 use crate::exec::NativeValues;
 use crate::ir::interp::Interp;
 use crate::ir::verify::CheckedValues;
-use crate::ir::{ACCEPT, Graph, Pool, REJECT, ValueId};
+use crate::ir::{ACCEPT, Graph, Pool, REJECT, Value, ValueId};
 use crate::target::lir::NoCode;
 use crate::target::x64;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The leaves of a program: an answer each, and values to be computed of a packet that reaches it.
 ///
@@ -58,6 +59,22 @@ impl LeafTable {
         self.leaves.len() as u32
     }
 
+    /// The answer and the values of each leaf, in the order of their numbers.
+    #[doc(hidden)]
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[ValueId])> {
+        self.leaves.iter().map(|(answer, values)| (*answer, &values[..]))
+    }
+
+    /// Whether a value depends on the length of a packet on the wire.
+    #[doc(hidden)]
+    pub fn reads_wire_len(&self, pool: &Pool) -> bool {
+        let mut values: Vec<ValueId> = self.leaves.iter().flat_map(|(_, values)| values).copied().collect();
+        values.sort_unstable();
+        values.dedup();
+        let (pool, _) = copied(pool, &values);
+        (0..pool.value_count() as u32).any(|value| pool.get(ValueId(value)) == Value::Len)
+    }
+
     /// Makes the values ready to be computed.
     ///
     /// # Errors
@@ -66,8 +83,18 @@ impl LeafTable {
     /// # Panics
     /// If a value is not of this pool.
     pub fn compile(&self, pool: &Pool, options: &Options) -> Result<LeafValues, Error> {
-        let leaves = self.leaves.iter().map(|(answer, values)| Leaf::new(*answer, pool, values, options));
-        Ok(LeafValues { leaves: leaves.collect::<Result<_, _>>()? })
+        // Leaves with the same values share the code for them.
+        let mut sources: HashMap<&[ValueId], Arc<Source>> = HashMap::new();
+        let mut leaves = Vec::with_capacity(self.leaves.len());
+        for (answer, values) in &self.leaves {
+            let source = match sources.get(&values[..]) {
+                Some(source) => Arc::clone(source),
+                None => Arc::new(Source::of(pool, values, options)?),
+            };
+            sources.entry(values).or_insert_with(|| Arc::clone(&source));
+            leaves.push(Leaf { answer: *answer, source, count: values.len() });
+        }
+        Ok(LeafValues { leaves })
     }
 }
 
@@ -80,7 +107,7 @@ pub struct LeafValues {
 #[derive(Debug)]
 struct Leaf {
     answer: u32,
-    source: Source,
+    source: Arc<Source>,
     count: usize,
 }
 
@@ -109,6 +136,20 @@ impl LeafValues {
     /// ```
     pub fn answer(&self, leaf: u32) -> Option<u32> {
         self.leaf(leaf).map(|leaf| leaf.answer)
+    }
+
+    /// How many leaves there are: their numbers are 1 to this.
+    ///
+    /// ```
+    /// use decide::{LeafTable, Options, Pool};
+    ///
+    /// let mut table = LeafTable::default();
+    /// table.add(7, &[]);
+    /// assert_eq!(table.compile(&Pool::default(), &Options::default())?.last(), 1);
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    pub fn last(&self) -> u32 {
+        self.leaves.len() as u32
     }
 
     /// How many values a leaf has.
@@ -146,7 +187,7 @@ impl LeafValues {
     pub fn values(&self, leaf: u32, captured: &[u8], wire_len: u32, inputs: &[u32], to: &mut [u32]) -> bool {
         let Some(leaf) = self.leaf(leaf) else { return true };
         let to = &mut to[..leaf.count];
-        match &leaf.source {
+        match &*leaf.source {
             Source::Constants(constants) => {
                 to.copy_from_slice(constants);
                 true
@@ -164,19 +205,12 @@ impl LeafValues {
     }
 }
 
-impl Leaf {
-    fn new(answer: u32, pool: &Pool, values: &[ValueId], options: &Options) -> Result<Leaf, Error> {
-        let constants = values.iter().map(|value| pool.as_const(*value)).collect::<Option<Vec<u32>>>();
-        let source = match constants {
-            Some(constants) => Source::Constants(constants),
-            None => Source::of(pool, values, options)?,
-        };
-        Ok(Leaf { answer, source, count: values.len() })
-    }
-}
-
 impl Source {
     fn of(pool: &Pool, values: &[ValueId], options: &Options) -> Result<Source, Error> {
+        let constants = values.iter().map(|value| pool.as_const(*value)).collect::<Option<Vec<u32>>>();
+        if let Some(constants) = constants {
+            return Ok(Source::Constants(constants));
+        }
         let (pool, values) = copied(pool, values);
         let mut graph = Graph::new(pool);
         let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));

@@ -7,6 +7,7 @@
 //! | for | see |
 //! |---|---|
 //! | an ordered list of tests joined by and, or, not | [`Tree`], [`Decision::of_tree`] |
+//! | the same with lists within lists | [`Clause`], [`Decision::of_clauses`] |
 //! | programs whose ways join, such as bytecode | [`Graph`], [`Graph::guard`], [`Decision::of_graph`] |
 //! | values of the packet that a leaf hands out | [`LeafTable`], [`LeafValues`] |
 //! | numbers that the caller gives with each packet | [`Pool::input`], [`Decision::leaf_with`], [`Decision::run_burst_with`] |
@@ -41,7 +42,7 @@ pub use decision::{Backend, BurstEngine, Decision, Options};
 pub use error::{Error, ErrorKind};
 pub use exec::mask::Isa;
 pub use exec::{NoExec, Packet, Refusal};
-pub use ir::tree::{Set, SetId, Tree, TreeId, TreeNode};
+pub use ir::tree::{Clause, Set, SetId, Tree, TreeId, TreeNode};
 pub use ir::verify::Violation;
 pub use ir::{
     Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Spans, Switch, Value,

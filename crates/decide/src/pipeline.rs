@@ -9,23 +9,23 @@ use crate::budget::Budget;
 use crate::error::{Error, ErrorKind};
 use crate::ir::Graph;
 use crate::ir::build::build_within;
-use crate::ir::tree::{Tree, TreeId};
+use crate::ir::tree::{Clause, Tree};
 use crate::ir::verify::{Checked, verify};
 use crate::opt::gather::gather;
 use crate::opt::{self, Folded, Passes};
 
-/// The graph of an ordered list of trees, each with the leaf that its yes leads to: optimised as a target wants it, and verified.
+/// The graph of an ordered list of trees, optimised as a target wants it, and verified.
 ///
 /// # Errors
 /// Where nodes or time run out.
 pub fn checked(
     mut tree: Tree,
-    arms: &mut [(TreeId, u32)],
+    clauses: &mut [Clause],
     passes: Passes,
     budget: &Budget,
 ) -> Result<Checked, Error> {
-    let optimised = optimised(&mut tree, arms, passes, budget)?;
-    verified(optimised, || Ok(build_within(tree, arms, budget)?), budget)
+    let optimised = optimised(&mut tree, clauses, passes, budget)?;
+    verified(optimised, || Ok(build_within(tree, clauses, budget)?), budget)
 }
 
 /// The graph of such a list, optimised, and not verified yet. The lists of the tree are gathered, if the target wants that.
@@ -34,14 +34,14 @@ pub fn checked(
 /// As [`checked`].
 pub fn optimised(
     tree: &mut Tree,
-    arms: &mut [(TreeId, u32)],
+    clauses: &mut [Clause],
     passes: Passes,
     budget: &Budget,
 ) -> Result<Graph, Error> {
     if passes.gathering {
-        gather(tree, arms);
+        gather(tree, clauses);
     }
-    optimise(opt::build(tree, arms, budget)?, passes, budget)
+    optimise(opt::build(tree, clauses, budget)?, passes, budget)
 }
 
 /// A graph, optimised. It must verify as it is.

@@ -5,7 +5,7 @@ use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::diag::{Diagnostic, Error};
 use crate::filter::Filter;
-use crate::ir::tree::{Tree, TreeId};
+use crate::ir::tree::{Clause, Tree};
 use crate::ir::verify::Checked;
 use crate::ir::{self, ACCEPT, Graph};
 use crate::lower::{self, Lowered};
@@ -14,6 +14,7 @@ use crate::options::{Dialect, Limits, Names, NoNames};
 use crate::syntax::ast::Ast;
 use crate::syntax::parse;
 use decide::Decision;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use wire::LinkType;
@@ -40,6 +41,8 @@ pub struct Compiler {
     pub(crate) backend: Backend,
     prefetch_distance: u32,
     baseline: bool,
+    pub(crate) inputs: Vec<String>,
+    pub(crate) substitutions: BTreeMap<String, String>,
 }
 
 impl Compiler {
@@ -70,6 +73,8 @@ impl Compiler {
             backend: Backend::Auto,
             prefetch_distance: Self::PREFETCH_DISTANCE,
             baseline: false,
+            inputs: Vec::new(),
+            substitutions: BTreeMap::new(),
         }
     }
 
@@ -178,6 +183,32 @@ impl Compiler {
         self
     }
 
+    /// The names of numbers that the caller gives with each packet, which tests and arguments of pfmatch programs may name. Those that a
+    /// program declares itself stand behind them in the row.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let compiler = Compiler::new(LinkType::EN10MB).inputs(["flow_count"]);
+    /// assert!(compiler.compile_match("match { flow_count >= 69 => accept; otherwise => drop }").is_ok());
+    /// ```
+    pub fn inputs<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.inputs = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// What `$name` stands for in pfmatch programs: text that replaces it before the program is read.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let compiler = Compiler::new(LinkType::EN10MB).substitute("web", "tcp port 80 or tcp port 443");
+    /// assert!(compiler.compile_match("match { $web => web }").is_ok());
+    /// assert!(compiler.compile_match("match { $mail => mail }").is_err());
+    /// ```
+    pub fn substitute(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.substitutions.insert(name.into(), text.into());
+        self
+    }
+
     /// The link type this compiler compiles for.
     ///
     /// ```
@@ -219,8 +250,9 @@ impl Compiler {
         let stages = || {
             let (ast, lowered) = self.front(source, clock)?;
             let graph = self.build_as_written(lowered.clone(), &clock, source)?;
-            let (mut tree, mut arms) = (lowered.tree.clone(), [(lowered.root, ACCEPT)]);
-            let optimised = decide::internals::optimised(&mut tree, &mut arms, self.passes(), clock.budget());
+            let (mut tree, mut clauses) = (lowered.tree.clone(), [Clause::Leaf(lowered.root, ACCEPT)]);
+            let optimised =
+                decide::internals::optimised(&mut tree, &mut clauses, self.passes(), clock.budget());
             let optimised = optimised.map_err(|error| worded(error, whole(source)))?;
             Ok(Stages { ast, lowered, graph, optimised })
         };
@@ -264,19 +296,19 @@ impl Compiler {
     pub(crate) fn graph(&self, source: &str, passes: Passes) -> Result<Checked, Box<Diagnostic>> {
         let clock = Clock::new(self.limits);
         let (_, lowered) = self.front(source, clock)?;
-        self.checked(lowered.tree, &mut [(lowered.root, ACCEPT)], passes, &clock, source)
+        self.checked(lowered.tree, &mut [Clause::Leaf(lowered.root, ACCEPT)], passes, &clock, source)
     }
 
-    /// The graph of trees that back ends take, each with the leaf that its yes leads to.
+    /// The graph of clauses that back ends take.
     pub(crate) fn checked(
         &self,
         tree: Tree,
-        arms: &mut [(TreeId, u32)],
+        clauses: &mut [Clause],
         passes: Passes,
         clock: &Clock,
         source: &str,
     ) -> Result<Checked, Box<Diagnostic>> {
-        decide::internals::checked(tree, arms, passes, clock.budget())
+        decide::internals::checked(tree, clauses, passes, clock.budget())
             .map_err(|error| worded(error, whole(source)))
     }
 
@@ -326,7 +358,8 @@ impl Compiler {
         clock: &Clock,
         source: &str,
     ) -> Result<Graph, Box<Diagnostic>> {
-        let built = ir::build::build_within(lowered.tree, &[(lowered.root, ACCEPT)], clock.budget());
+        let built =
+            ir::build::build_within(lowered.tree, &[Clause::Leaf(lowered.root, ACCEPT)], clock.budget());
         built.map_err(|exceeded| worded(exceeded.into(), whole(source)))
     }
 }

@@ -376,6 +376,8 @@ pub struct Error {
     pub source: Arc<str>,
     /// Which filter of a list it is, counted from 0.
     pub entry: Option<usize>,
+    /// The test of a program that it is about.
+    pub(crate) test: Option<Span>,
 }
 
 /// Stable identification of a finding. Below 100: errors; from 100: lints.
@@ -517,11 +519,15 @@ impl Error {
     pub(crate) fn new(mut diagnostic: Box<Diagnostic>, source: Arc<str>) -> Error {
         let Diagnostic { message, label, help, .. } = &mut *diagnostic;
         [Some(message), label.as_mut(), help.as_mut()].into_iter().flatten().for_each(shorten);
-        Error { diagnostic, source, entry: None }
+        Error { diagnostic, source, entry: None, test: None }
     }
 
     pub(crate) fn in_entry(self, entry: usize) -> Error {
         Error { entry: Some(entry), ..self }
+    }
+
+    pub(crate) fn in_test(self, test: Option<Span>) -> Error {
+        Error { test, ..self }
     }
 
     /// Which finding.

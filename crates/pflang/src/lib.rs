@@ -17,12 +17,13 @@
 //! |---|---|
 //! | one filter, one packet or many | [`Compiler::compile`], [`Filter::matches`], [`Filter::match_burst`] |
 //! | an ordered list of filters as one decision | [`Compiler::compile_list`], [`FilterList`] |
+//! | a pfmatch program: handlers, with arguments taken from the packet | [`Compiler::compile_match`], [`Matcher`] |
 //! | errors, with their place and a suggestion; warnings | [`Error`], [`Compiler::help`], [`Compiler::lints`], [`Diagnostic`] |
 //! | names of hosts and services, files of sets | [`Names`], [`FileNames`] |
 //! | filters that strangers write | [`Limits`] |
 //! | what a filter means, and why a packet does not match | [`Compiler::explain`], [`Compiler::trace`] |
 //! | a filter as a function in C, as bytecode for sockets | [`Compiler::to_c`], [`Filter::to_cbpf`] |
-//! | the stages of the compiler as text | [`Compiler::print`], [`Stage`] |
+//! | the stages of the compiler as text | [`Compiler::print`], [`Compiler::print_match`], [`Stage`] |
 //!
 //! Filters run as machine code on x86-64 Linux. Elsewhere, and where the system allows no executable memory, an interpreter
 //! runs them, with the same answers: [`Filter::fallback_reason`] says why. Machine code allocates no memory, nor do bursts after a filter's
@@ -47,6 +48,7 @@ mod filter;
 mod help;
 mod list;
 mod lower;
+mod matcher;
 mod names;
 mod options;
 mod stage;
@@ -60,9 +62,11 @@ pub use diag::{Code, Colours, Diagnostic, Error, Finding, Severity, Unknown};
 pub use filter::Filter;
 pub use help::explain::{Explanation, Line};
 pub use help::trace::{
-    Answer, Sides, Trace, TraceStep, TracedLine, TracedLoad, TracedPlace, TracedPrimitive,
+    Answer, MatchTrace, Sides, Trace, TraceStep, TracedClause, TracedLine, TracedLoad, TracedPlace,
+    TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
+pub use matcher::{Call, Calls, MatchParts, Matcher};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};

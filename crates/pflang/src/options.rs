@@ -1,5 +1,7 @@
 //! Options: everything besides the text that a compilation depends on.
 
+use crate::Span;
+use crate::diag::{Code, Diagnostic};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Bounds on what a hostile or mistaken text may cost. Exceeding one is an error with a span.
@@ -30,6 +32,18 @@ pub struct Limits {
     /// Wall time of one compilation, in milliseconds; checked between steps and, in those that may make
     /// much of little text, on the way.
     pub time_ms: u64,
+}
+
+impl Limits {
+    /// An error where a text is too long.
+    pub(crate) fn check_source(&self, bytes: usize, what: &str) -> Result<(), Box<Diagnostic>> {
+        let limit = self.source_bytes.min(u32::MAX as usize);
+        if bytes <= limit {
+            return Ok(());
+        }
+        let message = format!("the {what} has {bytes} bytes, more than the limit of {limit}");
+        Err(Box::new(Diagnostic::new(Code::Limit, Span::default(), message)))
+    }
 }
 
 impl Default for Limits {

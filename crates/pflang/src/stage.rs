@@ -8,6 +8,7 @@ use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::verify::{Checked, Verified};
+use crate::syntax::lex::Within;
 use crate::{NoCode, ir, lower, syntax, x64};
 use std::fmt;
 use std::str::FromStr;
@@ -153,6 +154,36 @@ impl Compiler {
         };
         printed.map_err(|diagnostic| Error::new(diagnostic, source.into()))
     }
+
+    /// Prints a pfmatch program at a stage.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile_match`], from the steps up to the stage.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType, Stage};
+    ///
+    /// let program = "match { arp => a(len), ip => b }";
+    /// let text = Compiler::new(LinkType::EN10MB).print_match(program, Stage::Optimised)?;
+    /// assert!(text.contains("leaf 1: a(len)") && text.contains("leaf 2: b"), "{text}");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn print_match(&self, source: &str, stage: Stage) -> Result<String, Error> {
+        let wrong = |found| Error::new(found, source.into());
+        if stage == Stage::Tokens {
+            return tokens_within(source, Within::Program).map_err(wrong);
+        }
+        let read = self.read_match(source)?;
+        let text = match stage {
+            Stage::Ast => return Ok(syntax::print::program(&read.program)),
+            Stage::Lowered => return Ok(lower::print::program(&read.lowered, read.text())),
+            Stage::Graph => ir::print::listing(&read.graph_as_written()?, read.text()),
+            _ => print_graph(&read.graph(self)?, &self.decide_options(), read.text(), stage)
+                .map_err(|error| wrong(no_code(read.text(), error)))?,
+        };
+        // Bytes are for programs.
+        Ok(if stage == Stage::Bytes { text } else { text + &lower::print::leaves(&read.lowered) })
+    }
 }
 
 /// The stages that the graph goes through which back ends take.
@@ -185,7 +216,11 @@ pub fn print_graph(
 }
 
 fn tokens(source: &str) -> Result<String, Box<Diagnostic>> {
-    let tokens = syntax::lex::lex(source);
+    tokens_within(source, Within::Filter)
+}
+
+fn tokens_within(source: &str, within: Within) -> Result<String, Box<Diagnostic>> {
+    let tokens = syntax::lex::lex_within(source, within);
     let text = syntax::print::tokens(&tokens);
     tokens.error.map_or(Ok(text), |diagnostic| Err(Box::new(diagnostic)))
 }

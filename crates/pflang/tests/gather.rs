@@ -2,7 +2,7 @@
 
 use pflang::internals::ir::build::build;
 use pflang::internals::ir::interp::Interp;
-use pflang::internals::ir::tree::{Tree, TreeId, TreeNode};
+use pflang::internals::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use pflang::internals::ir::{ACCEPT, Cond, Graph};
 use pflang::internals::opt::gather::gather;
 use pflang::{Compiler, Dialect, LinkType};
@@ -16,10 +16,19 @@ fn sizes(filter: &str) -> (usize, usize, usize) {
 fn sizes_in(dialect: Dialect, filter: &str) -> (usize, usize, usize) {
     let lowered = Compiler::new(LinkType::EN10MB).dialect(dialect).stages(filter).unwrap().lowered;
     let mut tree = lowered.tree.clone();
-    let mut arms = [(lowered.root, ACCEPT)];
-    gather(&mut tree, &mut arms);
+    let root = gathered(&mut tree, lowered.root);
     let sets = (0..tree.len() as u32).filter(|&id| matches!(tree.node(TreeId(id)), TreeNode::In(_))).count();
-    (sets, build(lowered.tree, &[(lowered.root, ACCEPT)]).node_count(), build(tree, &arms).node_count())
+    (
+        sets,
+        build(lowered.tree, &[(lowered.root, ACCEPT)]).node_count(),
+        build(tree, &[(root, ACCEPT)]).node_count(),
+    )
+}
+
+fn gathered(tree: &mut Tree, root: TreeId) -> TreeId {
+    let mut clauses = [Clause::Leaf(root, ACCEPT)];
+    gather(tree, &mut clauses);
+    clauses[0].root().unwrap()
 }
 
 fn list(count: usize, term: impl Fn(usize) -> String) -> String {
@@ -87,8 +96,8 @@ fn lists_of_runs_become_trees() {
     ];
     for filter in cases {
         let lowered = Compiler::new(LinkType::EN10MB).stages(&filter).unwrap().lowered;
-        let (mut tree, mut arms) = (lowered.tree, [(lowered.root, ACCEPT)]);
-        gather(&mut tree, &mut arms);
+        let mut tree = lowered.tree;
+        gathered(&mut tree, lowered.root);
         assert_eq!(splits(&tree), 1, "{filter}");
     }
 }

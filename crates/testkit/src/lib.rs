@@ -35,6 +35,7 @@ pub mod expr;
 pub mod files;
 pub mod fuzz;
 pub mod linktype;
+pub mod matches;
 pub mod mutate;
 pub mod names;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -237,7 +237,7 @@ mod tests {
         bed.graph = Graph::new();
         let case = Case { port: "none".to_owned(), filter: "".to_owned() };
         bed.graph.app("source", Source { size: 60, count: None }).unwrap();
-        bed.graph.app("match", Match { case: vec![case], linktype: None }).unwrap();
+        bed.graph.app("match", Match { case: vec![case], program: None, linktype: None }).unwrap();
         bed.graph.link("source.output -> match.input").unwrap();
         let settings = Settings::new().expect("settings");
         let mut engine = Engine::new(Settings { busywait: true, ..settings }).unwrap();

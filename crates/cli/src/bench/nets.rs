@@ -261,7 +261,7 @@ impl Builder<'_> {
         let cases = [("web", "tcp port 80"), ("tls", "tcp port 443"), ("dns", "udp port 53"), ("rest", "")];
         let case = |&(port, filter): &(&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
         self.traced()?;
-        self.app("match", Match { case: cases.iter().map(case).collect(), linktype: None })?;
+        self.app("match", Match { case: cases.iter().map(case).collect(), program: None, linktype: None })?;
         self.app("sink", Sink {})?;
         self.links(&["source.output -> match.input"])?;
         cases.iter().try_for_each(|(port, _)| self.graph.link(&format!("match.{port} -> sink.{port}")))

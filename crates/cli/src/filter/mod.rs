@@ -12,14 +12,15 @@ mod losses;
 mod misfits;
 mod names;
 mod opening;
-mod places;
-mod plan;
-mod progress;
+pub(crate) mod places;
+pub(crate) mod plan;
+pub(crate) mod progress;
 mod render;
-mod run;
-mod scan;
-mod select;
+pub(crate) mod run;
+pub(crate) mod scan;
+pub(crate) mod select;
 mod sinks;
+pub(crate) mod tallies;
 
 use crate::args::FilterArgs;
 use crate::escape::shown;
@@ -31,7 +32,8 @@ use crate::reader::print_until_signal;
 use crate::terminal::Terminal;
 use crate::words::{self, Known};
 use plan::Plan;
-use run::Totals;
+use run::{How, Totals};
+use select::Filters;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -42,7 +44,16 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
     let begins_filter = |text: &str| language::begins_filter(text, &args.language);
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
     let plan = plan::plan(args, known)?;
-    let totals = run::run(&plan, args, terminal)?;
+    let sources = plan.selections.iter().map(|selection| &selection.filter).collect();
+    let filters = Filters::new(sources, None, &args.program, (&args.language, args.at, args.quiet), terminal);
+    let how = How {
+        is_quiet: args.quiet,
+        max: args.max_count,
+        jobs: args.jobs,
+        number: args.number,
+        progress: args.progress,
+    };
+    let totals = run::run(&plan, &filters, how, terminal)?;
     tell(&plan, args, terminal, &totals)?;
     Ok(totals.outcome(args.no_fail))
 }

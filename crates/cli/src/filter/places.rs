@@ -42,7 +42,7 @@ pub(super) fn refuse_to_lose(outputs: &[&Path], inputs: &[Input]) -> Result<(), 
 }
 
 /// Whether what is written there comes out of standard output.
-pub(super) fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
         || !is_device(path) && identity(path).is_some_and(|is| identity(Path::new(STDOUT)) == Some(is))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Plan {
 /// One filter and where its packets go.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// The text of the filter.
+    /// The text of the filter, or the name of a handler of a program.
     pub(crate) filter: FilterText,
     /// Where what matches goes.
     pub(crate) output: Output,
@@ -37,6 +37,8 @@ pub(crate) enum Output {
     Capture(PathBuf),
     /// To standard output, one line a packet.
     Lines,
+    /// To standard output, a line for every packet, with what a program calls for it.
+    Calls,
     /// To standard output, one JSON object a packet.
     Json,
 }
@@ -113,7 +115,7 @@ fn filters_and_files<'a>(
 }
 
 /// Whether nobody has put anything on standard input: it is a terminal, or /dev/null.
-fn is_stdin_empty() -> bool {
+pub(crate) fn is_stdin_empty() -> bool {
     let number = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.rdev());
     std::io::stdin().is_terminal()
         || number("/dev/stdin").is_some_and(|rdev| rdev != 0 && number("/dev/null") == Some(rdev))

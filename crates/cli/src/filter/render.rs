@@ -16,6 +16,8 @@ pub(crate) enum Renderer {
     Capture(Encoder),
     /// One line a packet.
     Lines(Numbers),
+    /// One line a packet, with what a program calls for it.
+    Calls(Numbers),
     /// One JSON object a packet.
     Json,
 }
@@ -46,16 +48,9 @@ impl Renderer {
                 let encoded = encoder.encode(batch, set_bits(bits), out);
                 return encoded.map_err(|error| Failure::capture(&error));
             }
-            Renderer::Lines(numbers) => {
-                for (number, packet) in numbered(batch, before, bits) {
-                    // Writing to a Vec cannot fail.
-                    let _ = match numbers {
-                        Numbers::Hidden => Ok(()),
-                        Numbers::Alone => write!(out, "{number:>5}  "),
-                        Numbers::WithName => write!(out, "{}:{number}  ", shown(batch.input())),
-                    };
-                    let _ = writeln!(out, "{}", Line::from(&packet));
-                }
+            // Without a program, nothing is called.
+            Renderer::Lines(numbers) | Renderer::Calls(numbers) => {
+                numbered(batch, before, bits).for_each(|of| line(batch, *numbers, of, out));
             }
             Renderer::Json => {
                 for (number, packet) in numbered(batch, before, bits) {
@@ -65,6 +60,33 @@ impl Renderer {
         }
         Ok(Encoded::default())
     }
+}
+
+/// Appends a line for each packet of a batch: what is called for it, and the packet.
+pub(super) fn calls<'c>(
+    calls: impl Iterator<Item = Option<pflang::Call<'c>>>,
+    numbers: Numbers,
+    batch: &Batch<'_>,
+    before: u64,
+    out: &mut Vec<u8>,
+) {
+    for ((number, packet), call) in (before + 1..).zip(batch.iter()).zip(calls) {
+        // Writing to a Vec cannot fail.
+        let _ = match call {
+            Some(call) => write!(out, "{call}  "),
+            None => write!(out, "-  "),
+        };
+        line(batch, numbers, (number, packet), out);
+    }
+}
+
+fn line(batch: &Batch<'_>, numbers: Numbers, (number, packet): (u64, PacketRef<'_>), out: &mut Vec<u8>) {
+    let _ = match numbers {
+        Numbers::Hidden => Ok(()),
+        Numbers::Alone => write!(out, "{number:>5}  "),
+        Numbers::WithName => write!(out, "{}:{number}  ", shown(batch.input())),
+    };
+    let _ = writeln!(out, "{}", Line::from(&packet));
 }
 
 /// The packets whose bit is set, and their numbers in the input, counted from 1.

@@ -1,6 +1,5 @@
 //! Drives a run: opens inputs, scans them here or on worker threads, keeps the output in order, counts.
 
-use crate::args::FilterArgs;
 use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
@@ -14,12 +13,13 @@ use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Scanner, Tally};
 use crate::filter::select::{Filters, described};
 use crate::filter::sinks::Sinks;
+use crate::filter::tallies::Tallies;
 use crate::inputs::{self, Found};
 use crate::language::one_line;
 use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::signals;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, When};
 use capture::{Encoder, Format, Input, Reader, Target};
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,6 +40,8 @@ const INPUTS_PER_JOB: usize = 4;
 pub(crate) struct Totals {
     pub(crate) matched: Vec<u64>,
     pub(crate) packets: u64,
+    /// What a program has called.
+    pub(crate) calls: Tallies,
     /// What is wrong with inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
     /// What is wrong with inputs, in their order, from the first that the system refused, until one is opened: where none is, the run ends as that
@@ -77,35 +79,55 @@ impl Totals {
             Some(signal) => Outcome::Interrupted(signal),
             None if !self.errors.is_empty() => Outcome::Incomplete,
             None if no_fail || self.matched.iter().any(|&matched| matched > 0) => Outcome::Done,
+            None if self.calls.total() > 0 => Outcome::Done,
             None => Outcome::NothingMatched,
         }
     }
 }
 
+/// How a plan is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// Without warnings.
+    pub(crate) is_quiet: bool,
+    /// How many packets each filter may match.
+    pub(crate) max: Option<u64>,
+    /// Worker threads for several inputs.
+    pub(crate) jobs: Option<usize>,
+    /// Lines with the packet's number.
+    pub(crate) number: bool,
+    /// Whether to show how far it has come.
+    pub(crate) progress: When,
+}
+
 /// Runs a plan.
-pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result<Totals, Failure> {
+pub(crate) fn run(
+    plan: &Plan,
+    filters: &Filters<'_>,
+    how: How,
+    terminal: &Terminal,
+) -> Result<Totals, Failure> {
     let Found { inputs, unread, left_out } = inputs::expand(&plan.inputs)?;
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
     refuse_to_lose(&outputs, &inputs)?;
-    if let Some(note) = left_out.filter(|_| !args.quiet) {
+    if let Some(note) = left_out.filter(|_| !how.is_quiet) {
         terminal.tell(&note);
     }
     let tally = Tally::default();
-    let filters = Filters::new(&plan.selections, args, terminal);
     let lines_on_terminal = std::io::stdout().is_terminal()
         && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
     let mut totals = std::thread::scope(|scope| {
-        let bar = progress::show(scope, args.progress, lines_on_terminal, total_bytes(&inputs), &tally);
+        let bar = progress::show(scope, how.progress, lines_on_terminal, total_bytes(&inputs), &tally);
         let mut run = Run {
             plan,
-            filters: &filters,
+            filters,
             tally: &tally,
             terminal,
-            is_quiet: args.quiet,
-            max: args.max_count,
+            is_quiet: how.is_quiet,
+            max: how.max,
             numbers: match inputs.as_slice() {
-                _ if !args.number => Numbers::Hidden,
+                _ if !how.number => Numbers::Hidden,
                 [_] => Numbers::Alone,
                 _ => Numbers::WithName,
             },
@@ -116,7 +138,7 @@ pub(crate) fn run(plan: &Plan, args: &FilterArgs, terminal: &Terminal) -> Result
             misfits: Misfits::default(),
         };
         unread.iter().for_each(|error| run.input_failed(error));
-        let result = run.scan(&inputs, args.jobs).and_then(|()| run.check_untried());
+        let result = run.scan(&inputs, how.jobs).and_then(|()| run.check_untried());
         let finished = run.sinks.as_mut().map_or(Ok(()), Sinks::finish);
         if let Some(bar) = bar {
             bar.finish();
@@ -386,7 +408,8 @@ impl Run<'_> {
         }
         let selections = &self.plan.selections;
         for misfit in self.misfits.iter().take(TOLD_MAX) {
-            let filter = (selections.len() > 1).then(|| one_line(&selections[misfit.filter].filter));
+            let is_one_of_many = self.filters.count() > 1;
+            let filter = is_one_of_many.then(|| one_line(&selections[misfit.filter].filter));
             let why = self.filters.why_not(misfit.filter, misfit.linktype);
             self.terminal.tell(&misfit.message(filter.as_deref(), &why));
         }
@@ -418,6 +441,7 @@ impl Run<'_> {
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
             *total += matched;
         }
+        self.totals.calls.add(&chunk.calls)?;
         self.warn_of_losses(&chunk.losses);
         self.misfits.append(&chunk.misfits);
         self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs, &chunk.encoded))

@@ -1,14 +1,16 @@
 //! One capture through the filters: batches in, chunks of finished output out.
 
 use super::bits::{WORDS, keep_first};
+use crate::decider::Decider;
 use crate::exit::Failure;
 use crate::filter::losses::{Known, Loss};
 use crate::filter::misfits::{InterfaceNames, Misfits};
-use crate::filter::render::Renderer;
+use crate::filter::render::{self, Renderer};
 use crate::filter::select::{Filters, ForLinkType};
+use crate::filter::tallies::Tallies;
 use crate::signals::Caught;
 use capture::{Batch, Encoded, Reader};
-use pflang::Packet;
+use pflang::{Calls, Matcher, Packet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::LinkType;
 
@@ -26,6 +28,8 @@ pub(crate) struct Chunk {
     pub(crate) matched: Vec<u64>,
     /// Packets read.
     pub(crate) packets: u64,
+    /// What a program has called.
+    pub(crate) calls: Tallies,
     /// What the packets in it have lost, if that was not told in a chunk before.
     pub(super) losses: Vec<Loss>,
     /// Packets that filters could not be asked about.
@@ -76,6 +80,8 @@ pub(crate) struct Scanner<'a> {
     interface_names: InterfaceNames,
     known_losses: Known,
     chunk: Chunk,
+    /// What a program calls for the packets of a batch.
+    calls: Calls,
 }
 
 impl<'a> Scanner<'a> {
@@ -96,12 +102,14 @@ impl<'a> Scanner<'a> {
             interface_names: InterfaceNames::default(),
             known_losses: Known::default(),
             chunk: Chunk::sized(count),
+            calls: Calls::default(),
         }
     }
 
     /// Whether every filter has had all the matches it may have.
     pub(crate) fn is_satisfied(&self) -> bool {
-        self.remaining.iter().all(|&remaining| remaining == 0)
+        // A program without outputs looks at all packets.
+        !self.remaining.is_empty() && self.remaining.iter().all(|&remaining| remaining == 0)
     }
 
     /// Reads a capture to its end, handing over chunks, which may be taken or only looked at. What came before an error
@@ -164,6 +172,9 @@ impl<'a> Scanner<'a> {
             // No packet has come.
             None => (LinkType::NULL, &[][..]),
         };
+        if self.filters.is_program() {
+            return self.program(batch, before, &packets);
+        }
         let mut matched_any = 0;
         for (i, renderer) in self.renderers.iter_mut().enumerate() {
             let mut bits = [0_u64; WORDS];
@@ -190,6 +201,58 @@ impl<'a> Scanner<'a> {
         self.chunk.packets += batch.len() as u64;
         self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.tally.matched.fetch_add(matched_any, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Asks a program about the packets of a batch, before which so many packets of its input came.
+    fn program(&mut self, batch: &Batch<'_>, before: u64, packets: &[Packet<'_>]) -> Result<(), Failure> {
+        let program: Option<Matcher> = match &self.current {
+            Some((_, deciders)) => match deciders.first() {
+                Some(Some(Decider::Program(program))) => Some(program.clone()),
+                _ => None,
+            },
+            None => None,
+        };
+        if let (None, Some((linktype, _))) = (&program, &self.current) {
+            self.chunk.misfits.add(0, *linktype, batch, &self.interface_names);
+        }
+        if let Some(program) = &program {
+            let row: Vec<u32> = self.filters.inputs().collect();
+            program.call_burst(packets, &row.repeat(packets.len()), &mut self.calls);
+            self.chunk.calls.count(program.calls(&self.calls))?;
+        }
+        let none = |_: &Packet<'_>| None;
+        for (i, renderer) in self.renderers.iter_mut().enumerate() {
+            let out = &mut self.chunk.outputs[i];
+            if let Renderer::Calls(numbers) = *renderer {
+                match &program {
+                    Some(program) => render::calls(program.calls(&self.calls), numbers, batch, before, out),
+                    None => render::calls(packets.iter().map(none), numbers, batch, before, out),
+                }
+                continue;
+            }
+            let mut bits = [0_u64; WORDS];
+            let wanted = self.filters.handler(i);
+            let mut set = |at: usize, handler: Option<&str>| {
+                bits[at / 64] |= u64::from(handler == wanted) << (at % 64);
+            };
+            match &program {
+                Some(program) => {
+                    let calls = program.calls(&self.calls).map(|call| call.map(|call| call.handler));
+                    calls.enumerate().for_each(|(at, handler)| set(at, handler));
+                }
+                None => (0..packets.len()).for_each(|at| set(at, None)),
+            }
+            self.chunk.matched[i] += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            self.chunk.encoded[i] += renderer.render(batch, before, &bits, out)?;
+            if let Renderer::Capture(encoder) = renderer {
+                self.chunk.losses.extend(self.known_losses.look(i, encoder.target(), batch, &bits));
+            }
+        }
+        self.chunk.packets += batch.len() as u64;
+        self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        let taken = self.calls.len() - self.calls.unclaimed();
+        self.tally.matched.fetch_add(if program.is_some() { taken as u64 } else { 0 }, Ordering::Relaxed);
         Ok(())
     }
 
@@ -226,6 +289,7 @@ impl Chunk {
         self.matched.clear();
         self.matched.resize(filters, 0);
         self.packets = 0;
+        self.calls.clear();
         self.losses.clear();
         self.misfits.clear();
     }

@@ -1,49 +1,55 @@
-//! The filters of one run, compiled for whichever link types turn up.
+//! The filters of one run, or its program, compiled for whichever link types turn up.
 
-use crate::args::{At, FilterArgs, LanguageArgs, ProgramArgs};
+use crate::args::{At, LanguageArgs, ProgramArgs};
 use crate::bytecode;
+use crate::decider::Decider;
 use crate::exit::Failure;
-use crate::filter::plan::Selection;
 use crate::language::{self, FilterText};
 use crate::terminal::Terminal;
 use capture::{Batch, Reader};
-use pflang::{Compiler, Filter, Packet};
+use pflang::Compiler;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::LinkType;
 
 /// The filters of a plan for packets of one link type; `None` where the language has no such filter on it.
-pub(crate) type ForLinkType = Vec<Option<Compiled>>;
-
-/// A filter that is ready to run.
-#[derive(Clone)]
-pub(crate) enum Compiled {
-    /// From text.
-    Text(Filter),
-    /// From bytecode.
-    Program(bpf::Filter),
-}
-
-impl Compiled {
-    /// Which packets match, and how many.
-    pub(crate) fn match_burst(&self, packets: &[Packet<'_>], bits: &mut [u64]) -> usize {
-        match self {
-            Compiled::Text(filter) => filter.match_burst(packets, bits),
-            Compiled::Program(filter) => filter.match_burst(packets, bits),
-        }
-    }
-}
+pub(crate) type ForLinkType = Vec<Option<Decider>>;
 
 /// Compiles each filter once for each link type, on demand; shared by the workers. A filter that exists for the packets of one
 /// interface may not exist for those of another, which it then does not match. One that exists for none is wrong.
 pub(crate) struct Filters<'a> {
     sources: Vec<&'a FilterText>,
     language: &'a LanguageArgs,
-    program: &'a ProgramArgs,
     at: At,
     quiet: bool,
     terminal: &'a Terminal,
+    /// Bytecode in the place of filters.
+    bytecode: &'a ProgramArgs,
+    /// What the text of a pfmatch program depends on; filters have none.
+    pfmatch: Option<ProgramOptions>,
     compiled: Mutex<Known>,
+}
+
+/// What the text of a program depends on beside the language.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProgramOptions {
+    /// What names stand for.
+    pub(crate) substitutions: Vec<(String, String)>,
+    /// The inputs, and the number that each has for every packet.
+    pub(crate) inputs: Vec<(String, u32)>,
+    /// By output: the handler whose packets it is for, or [`UNCLAIMED`].
+    pub(crate) handlers: Vec<String>,
+}
+
+/// What stands for a handler where no clause takes a packet.
+pub(crate) const UNCLAIMED: &str = "-";
+
+impl ProgramOptions {
+    /// A compiler of programs, of one of filters.
+    pub(crate) fn compiler(&self, filters: Compiler) -> Compiler {
+        let named = filters.inputs(self.inputs.iter().map(|(name, _)| name.as_str()));
+        self.substitutions.iter().fold(named, |compiler, (name, text)| compiler.substitute(name, text))
+    }
 }
 
 #[derive(Default)]
@@ -56,17 +62,36 @@ struct Known {
 }
 
 impl<'a> Filters<'a> {
-    /// The filters of a plan.
-    pub(crate) fn new(selections: &'a [Selection], args: &'a FilterArgs, terminal: &'a Terminal) -> Self {
-        Filters {
-            sources: selections.iter().map(|selection| &selection.filter).collect(),
-            language: &args.language,
-            program: &args.program,
-            at: args.at,
-            quiet: args.quiet,
-            terminal,
-            compiled: Mutex::default(),
-        }
+    /// Filters, or with options the one program.
+    pub(crate) fn new(
+        sources: Vec<&'a FilterText>,
+        pfmatch: Option<ProgramOptions>,
+        bytecode: &'a ProgramArgs,
+        (language, at, quiet): (&'a LanguageArgs, At, bool),
+        terminal: &'a Terminal,
+    ) -> Self {
+        Filters { sources, language, at, quiet, terminal, bytecode, pfmatch, compiled: Mutex::default() }
+    }
+
+    /// Whether this is a program.
+    pub(crate) fn is_program(&self) -> bool {
+        self.pfmatch.is_some()
+    }
+
+    /// The handler whose packets an output of a program is for; `None`: those that no clause takes.
+    pub(crate) fn handler(&self, output: usize) -> Option<&str> {
+        let name = self.pfmatch.as_ref()?.handlers.get(output)?;
+        Some(name.as_str()).filter(|name| *name != UNCLAIMED)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// What the caller gives a program with each packet.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = u32> {
+        self.pfmatch.iter().flat_map(|program| program.inputs.iter().map(|(_, number)| *number))
     }
 
     /// The filters for the packets of this batch, which are of this link type. Those that have not been found to exist may do so for
@@ -102,13 +127,14 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        if self.program.front.is_some() {
+        if self.bytecode.front.is_some() {
             return Ok(());
         }
         if let Some(program) = self.sources.iter().find_map(|source| source.program()) {
             return bytecode::compile(program, self.at).map(|_| ());
         }
-        let error = |source: &&'a FilterText| compiler.compile(source).err().map(|error| (*source, error));
+        let error =
+            |source: &&'a FilterText| self.decider(&compiler, source).err().map(|error| (*source, error));
         let wrong = self.sources.iter().filter_map(error).find(|(_, error)| is_wrong(error));
         wrong.map_or(Ok(()), |(source, error)| {
             Err(language::wrong_filter(&compiler, &error, source, self.language, self.terminal))
@@ -134,7 +160,18 @@ impl<'a> Filters<'a> {
     }
 
     fn compiler(&self, linktype: LinkType) -> Compiler {
-        language::compiler(linktype, self.language, self.at)
+        let filters = language::compiler(linktype, self.language, self.at);
+        match &self.pfmatch {
+            Some(program) => program.compiler(filters),
+            None => filters,
+        }
+    }
+
+    fn decider(&self, compiler: &Compiler, source: &str) -> Result<Decider, pflang::Error> {
+        match self.pfmatch {
+            Some(_) => compiler.compile_match(source).map(Decider::Program),
+            None => compiler.compile(source).map(Decider::Filter),
+        }
     }
 
     fn find<T>(
@@ -169,20 +206,19 @@ impl<'a> Filters<'a> {
         let compiler = self.compiler(linktype);
         let mut filters = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter().enumerate() {
-            if let Some(program) = bytecode::of(source, self.program, linktype, self.language)? {
+            if let Some(program) = bytecode::of(source, self.bytecode, linktype, self.language)? {
                 let filter = bytecode::compile(&program, self.at)?;
                 let quiet = self.quiet || !compiled.existing.insert(i);
                 language::tell_fallback(filter.fallback_reason(), self.at, quiet, self.terminal)?;
-                filters.push(Some(Compiled::Program(filter)));
+                filters.push(Some(Decider::Bytecode(filter)));
                 continue;
             }
-            filters.push(match compiler.compile(source) {
+            filters.push(match self.decider(&compiler, source) {
                 Ok(filter) => {
                     // What a text means for lints hardly depends on the link type: tell them once.
                     let is_first = compiled.existing.insert(i);
                     let quiet = self.quiet || !is_first;
-                    let filter = language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?;
-                    Some(Compiled::Text(filter))
+                    Some(language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?)
                 }
                 Err(error) if depends_on_linktype(error.code()) => {
                     compiled.misfits.insert((linktype, i), error);

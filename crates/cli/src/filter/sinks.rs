@@ -54,7 +54,7 @@ impl<'a> Sinks<'a> {
         let mut opening = Opening::of(selections.len());
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
-            Output::Lines | Output::Json => text().map(Sink::Text),
+            Output::Lines | Output::Calls | Output::Json => text().map(Sink::Text),
             Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
@@ -94,6 +94,7 @@ impl<'a> Sinks<'a> {
             .map(|selection| match &selection.output {
                 Output::Count => Renderer::Count,
                 Output::Lines => Renderer::Lines(numbers),
+                Output::Calls => Renderer::Calls(numbers),
                 Output::Json => Renderer::Json,
                 Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
             })

@@ -70,6 +70,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
     match command {
         "sluss" => &SLUSS,
         "filter" => &FILTER,
+        "match" => &MATCH,
         "compile" => &COMPILE,
         "explain" => &EXPLAIN,
         "trace" => &TRACE,
@@ -121,6 +122,30 @@ const FILTER: Behind = Behind {
         ("0", "at least one packet matched, or --no-fail"),
         ("1", "no packet matched"),
         WRONG_FILTER,
+        REFUSED,
+        INTERNAL,
+        ("5", "an input is damaged, cut off, unreadable or no capture"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole"),
+    ],
+    ..NOTHING
+};
+
+const MATCH: Behind = Behind {
+    notes: &[
+        "PROGRAM is `match { TEST => HANDLER, … }`, or @FILE that holds it. The first clause decides whose TEST holds: a pcap-filter(7) \
+         text, or `otherwise`. HANDLER may have arguments, `web(ip[8], len)`, or be a block of clauses, `{ … }`. `--` begins a comment.",
+        "With --count, each call is a line with the number of its packets, `-` for packets that no clause takes, sorted. With -o, the packets of \
+         each handler go to a capture. With neither, each packet is a line that begins with its call.",
+    ],
+    examples: &[
+        "sluss match --count 'match { tcp port 80 => web, otherwise => rest }' a.pcap",
+        "sluss match -F split.match a.pcap -o web=web.pcap -o -=rest.pcap",
+        "sluss match --count 'match { ip => from(ip[12:2]) }' a.pcap",
+    ],
+    exit_codes: &[
+        ("0", "a clause took a packet, or --no-fail"),
+        ("1", "no clause took a packet"),
+        ("2", "wrong program or flag"),
         REFUSED,
         INTERNAL,
         ("5", "an input is damaged, cut off, unreadable or no capture"),

@@ -20,9 +20,8 @@ pub(super) struct Object<'a> {
     linktype: String,
     captured_bytes: usize,
     wire_bytes: u32,
-    primitives: Primitives<'a>,
-    steps: Steps<'a>,
-    matches: bool,
+    #[serde(flatten)]
+    parts: Parts<'a>,
 }
 
 impl<'a> Object<'a> {
@@ -36,10 +35,23 @@ impl<'a> Object<'a> {
             linktype: packet.linktype.to_string(),
             captured_bytes: packet.data.len(),
             wire_bytes: packet.wire_len,
-            primitives: Primitives { source, trace },
-            steps: Steps { source, packet, trace },
-            matches: trace.matches,
+            parts: Parts::new(source, packet, trace),
         }
+    }
+}
+
+/// The part of an answer that is about one test.
+#[derive(Serialize)]
+pub(super) struct Parts<'a> {
+    primitives: Primitives<'a>,
+    steps: Steps<'a>,
+    matches: bool,
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn new(source: &'a str, packet: &'a Wanted, trace: &'a Trace) -> Self {
+        let (primitives, steps) = (Primitives { source, trace }, Steps { source, packet, trace });
+        Parts { primitives, steps, matches: trace.matches }
     }
 }
 

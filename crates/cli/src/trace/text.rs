@@ -24,9 +24,25 @@ pub(super) fn write(
     packet: &Wanted,
     trace: &Trace,
 ) -> io::Result<()> {
+    write_packet(out, number, packet)?;
+    write_primitives(out, source, packet, trace)?;
+    writeln!(out, "  => {}", if trace.matches { "matches" } else { "does not match" })
+}
+
+/// Which packet it is.
+pub(super) fn write_packet(out: &mut dyn Write, number: u64, packet: &Wanted) -> io::Result<()> {
     let summary =
         wire::summary::summarize(packet.linktype, &packet.data, packet.wire_len).going(packet.direction);
-    writeln!(out, "packet {number} of {}: {summary}", shown(&packet.file.to_string_lossy()))?;
+    writeln!(out, "packet {number} of {}: {summary}", shown(&packet.file.to_string_lossy()))
+}
+
+/// What became of each primitive.
+pub(super) fn write_primitives(
+    out: &mut dyn Write,
+    source: &str,
+    packet: &Wanted,
+    trace: &Trace,
+) -> io::Result<()> {
     let columns = Columns::of(trace, packet);
     let is_alike =
         |a: &TracedPrimitive, b: &TracedPrimitive| !a.is_asked && !b.is_asked && a.is_member == b.is_member;
@@ -39,7 +55,7 @@ pub(super) fn write(
             writeln!(out, "{}and {more} more, not asked", indent(&alike[0]))?;
         }
     }
-    writeln!(out, "  => {}", if trace.matches { "matches" } else { "does not match" })
+    Ok(())
 }
 
 /// How many of this many primitives in a row that were not asked are named. A line that says how many more there are stands

@@ -85,7 +85,9 @@ fn a_filter_larger_than_a_chunk() {
     let mut tree = Tree::default();
     let source = tree.pool.at(12, Size::B4);
     let set = tree.is_in(source, (0..20_000).map(|i| (7 * i, 7 * i)).collect());
-    let graph = crate::pipeline::checked(tree, &mut [(set, 1)], Passes::ALL, &Budget::unlimited()).unwrap();
+    let graph =
+        crate::pipeline::checked(tree, &mut [crate::Clause::Leaf(set, 1)], Passes::ALL, &Budget::unlimited())
+            .unwrap();
     let filter = Decision::<Bits>::of_checked(graph, &DecisionOptions::default()).unwrap();
     assert!(filter.native().is_some());
     let mut packet = [0; 20];

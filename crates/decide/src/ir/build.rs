@@ -9,10 +9,12 @@
 //! Built from the back, so that every tree node is visited once and arms are shared. An ordered list of filters
 //! is built the same way: `fail` and `els` of one are the entry of the next.
 //!
+//! Below a `Try`, a guard's no leads to where the test leads that speaks against the operand of the `Try`.
+//!
 //! `Asks` decides what a test or a guard asks: just what the tree has, or what the optimiser makes of it.
 
 use super::guard::{Evaluation, Guard};
-use super::tree::{Set, SetId, Tree, TreeId, TreeNode};
+use super::tree::{Clause, Set, SetId, Tree, TreeId, TreeNode};
 use super::{Arm, CmpOp, Cond, CondId, Graph, NodeId, Origin, Pool, REJECT, Switch, ValueId};
 use crate::budget::{Budget, Exceeded};
 use crate::span::Span;
@@ -69,8 +71,9 @@ impl Asks for AsWritten {
 /// The graph of an ordered list of filters: the first that matches decides, with its leaf number; a packet
 /// that none matches is rejected.
 pub fn build(mut tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
+    let clauses: Vec<Clause> = arms.iter().map(|&(root, leaf)| Clause::Leaf(root, leaf)).collect();
     let mut asks = AsWritten(std::mem::take(&mut tree.pool));
-    let Ok(mut graph) = build_while(&tree, &mut asks, arms, |_, _| Ok::<_, Infallible>(()));
+    let Ok(mut graph) = build_while(&tree, &mut asks, &clauses, |_, _| Ok::<_, Infallible>(()));
     graph.pool = asks.0;
     graph
 }
@@ -80,9 +83,9 @@ pub fn build(mut tree: Tree, arms: &[(TreeId, u32)]) -> Graph {
 ///
 /// # Errors
 /// Where the graph outgrows the limit or the time is over: the test at hand.
-pub fn build_within(mut tree: Tree, arms: &[(TreeId, u32)], budget: &Budget) -> Result<Graph, Exceeded> {
+pub fn build_within(mut tree: Tree, clauses: &[Clause], budget: &Budget) -> Result<Graph, Exceeded> {
     let mut asks = AsWritten(std::mem::take(&mut tree.pool));
-    let mut graph = build_asking(&tree, &mut asks, arms, budget)?;
+    let mut graph = build_asking(&tree, &mut asks, clauses, budget)?;
     graph.pool = asks.0;
     Ok(graph)
 }
@@ -94,11 +97,11 @@ pub fn build_within(mut tree: Tree, arms: &[(TreeId, u32)], budget: &Budget) -> 
 pub(crate) fn build_asking(
     tree: &Tree,
     asks: &mut impl Asks,
-    arms: &[(TreeId, u32)],
+    clauses: &[Clause],
     budget: &Budget,
 ) -> Result<Graph, Exceeded> {
     let mut tests = 0u32;
-    build_while(tree, asks, arms, |graph, span| {
+    build_while(tree, asks, clauses, |graph, span| {
         budget.check_nodes(graph.node_count(), span)?;
         tests = tests.wrapping_add(1);
         if tests.is_multiple_of(TESTS_PER_LOOK) { budget.check(span) } else { Ok(()) }
@@ -111,14 +114,29 @@ const TESTS_PER_LOOK: u32 = 256;
 fn build_while<E>(
     tree: &Tree,
     asks: &mut impl Asks,
-    arms: &[(TreeId, u32)],
+    clauses: &[Clause],
     mut goes_on: impl FnMut(&Graph, Span) -> Result<(), E>,
 ) -> Result<Graph, E> {
     let mut builder = Builder::new(tree, asks);
-    let mut entry = builder.graph.leaf(REJECT);
-    for &(root, leaf) in arms.iter().rev() {
-        let accept = builder.graph.leaf(leaf);
-        entry = builder.arm(root, accept, entry, &mut goes_on)?;
+    let none = builder.graph.leaf(REJECT);
+    let mut entry = none;
+    // Where the blocks lead that have begun, seen from the back.
+    let mut behind = Vec::new();
+    for clause in clauses.iter().rev() {
+        entry = match *clause {
+            Clause::Leaf(root, leaf) => {
+                let accept = builder.graph.leaf(leaf);
+                builder.clause(root, accept, entry, &mut goes_on)?
+            }
+            Clause::Block(root) => {
+                let next = behind.pop().unwrap_or(none);
+                builder.clause(root, entry, next, &mut goes_on)?
+            }
+            Clause::End => {
+                behind.push(entry);
+                none
+            }
+        };
     }
     builder.graph.root = entry;
     Ok(builder.graph)
@@ -140,11 +158,44 @@ const TASKS_LIKELY: usize = 16;
 
 /// Tasks that remain once the present node is known.
 enum Task {
-    Build(TreeId, NodeId, NodeId),
+    Build(TreeId, NodeId, NodeId, Fail),
     /// The node in hand is where `yes` of this operand leads.
-    Then(TreeId, NodeId),
+    Then(TreeId, NodeId, Fail),
     /// The node in hand is where `no` of this operand leads.
-    Else(TreeId, NodeId),
+    Else(TreeId, NodeId, Fail),
+}
+
+/// Where a test leads that cannot be evaluated.
+#[derive(Clone, Copy)]
+enum Fail {
+    /// Out of this tree.
+    To(NodeId),
+    /// Where its no leads.
+    No,
+    /// Where its yes leads: it stands negated.
+    Yes,
+}
+
+impl Fail {
+    fn tried(self) -> Fail {
+        if let Fail::To(_) = self { Fail::No } else { self }
+    }
+
+    fn negated(self) -> Fail {
+        match self {
+            Fail::To(node) => Fail::To(node),
+            Fail::No => Fail::Yes,
+            Fail::Yes => Fail::No,
+        }
+    }
+
+    fn of(self, then: NodeId, els: NodeId) -> NodeId {
+        match self {
+            Fail::To(node) => node,
+            Fail::No => els,
+            Fail::Yes => then,
+        }
+    }
 }
 
 impl<'t, A: Asks> Builder<'t, A> {
@@ -157,7 +208,7 @@ impl<'t, A: Asks> Builder<'t, A> {
         }
     }
 
-    fn arm<E>(
+    fn clause<E>(
         &mut self,
         root: TreeId,
         accept: NodeId,
@@ -165,25 +216,32 @@ impl<'t, A: Asks> Builder<'t, A> {
         goes_on: &mut impl FnMut(&Graph, Span) -> Result<(), E>,
     ) -> Result<NodeId, E> {
         let mut tasks = Vec::with_capacity(TASKS_LIKELY);
-        tasks.push(Task::Build(root, accept, fail));
+        tasks.push(Task::Build(root, accept, fail, Fail::To(fail)));
         let mut node = fail;
         while let Some(task) = tasks.pop() {
-            let (id, then, els) = match task {
-                Task::Build(id, then, els) => (id, then, els),
-                Task::Then(id, els) => (id, node, els),
-                Task::Else(id, then) => (id, then, node),
+            let (id, then, els, fail) = match task {
+                Task::Build(id, then, els, fail) => (id, then, els, fail),
+                Task::Then(id, els, fail) => (id, node, els, fail),
+                Task::Else(id, then, fail) => (id, then, node, fail),
             };
             match self.tree.node(id) {
                 TreeNode::True => node = then,
                 TreeNode::False => node = els,
-                TreeNode::Not(a) => tasks.push(Task::Build(a, els, then)),
-                TreeNode::And(a, b) => tasks.extend([Task::Then(a, els), Task::Build(b, then, els)]),
-                TreeNode::Or(a, b) => tasks.extend([Task::Else(a, then), Task::Build(b, then, els)]),
-                TreeNode::Test(cond) => node = self.test(cond, then, els, fail, self.tree.span(id)),
-                TreeNode::In(set) => node = self.member(set, then, els, fail),
+                TreeNode::Not(a) => tasks.push(Task::Build(a, els, then, fail.negated())),
+                TreeNode::Try(a) => tasks.push(Task::Build(a, then, els, fail.tried())),
+                TreeNode::And(a, b) => {
+                    tasks.extend([Task::Then(a, els, fail), Task::Build(b, then, els, fail)]);
+                }
+                TreeNode::Or(a, b) => {
+                    tasks.extend([Task::Else(a, then, fail), Task::Build(b, then, els, fail)]);
+                }
+                TreeNode::Test(cond) => {
+                    node = self.test(cond, then, els, fail.of(then, els), self.tree.span(id));
+                }
+                TreeNode::In(set) => node = self.member(set, then, els, fail.of(then, els)),
                 TreeNode::Eval(value) => {
                     let origin = self.graph.origin_at(self.tree.span(id));
-                    node = self.guarded([value], then, fail, origin);
+                    node = self.guarded([value], then, fail.of(then, els), origin);
                 }
             }
             if let TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) = self.tree.node(id) {

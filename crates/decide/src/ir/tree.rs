@@ -2,7 +2,8 @@
 //!
 //! Its meaning: operands are tried left to right with short circuit; evaluating a test first evaluates every
 //! load and division in its values, and one outside the captured bytes (or with a zero divisor) rejects the
-//! packet at once, whatever else the filter says.
+//! packet at once, whatever else the filter says. Below a `Try` it does not: there, a test that cannot be evaluated counts as what
+//! makes the operand of the `Try` less likely to hold, which is no, and below an odd number of `Not` in between, yes.
 
 use super::{CmpOp, Cond, CondId, Pool, Spans, ValueId};
 use crate::span::Span;
@@ -38,6 +39,55 @@ pub enum TreeNode {
     Or(TreeId, TreeId),
     /// Not.
     Not(TreeId),
+    /// The same, but where a test in it cannot be evaluated, that test is no reason for it to hold, and the packet is not rejected.
+    Try(TreeId),
+}
+
+/// A line of an ordered list of trees, of which the first that holds decides.
+///
+/// ```
+/// use decide::{Clause, Decision, Options, Size, Tree};
+///
+/// // If the first byte is 1, the second decides, and nothing else; if not, whether the third is 5.
+/// let mut tree = Tree::default();
+/// let [first, second, third] = [0, 1, 2].map(|at| tree.pool.at(at, Size::B1));
+/// let clauses = vec![
+///     Clause::Block(tree.equals(first, 1)),
+///     Clause::Leaf(tree.equals(second, 7), 70),
+///     Clause::End,
+///     Clause::Leaf(tree.equals(third, 5), 50),
+/// ];
+/// let decision: Decision = Decision::of_clauses(tree, clauses, &Options::default())?;
+/// assert_eq!([[1, 7, 5], [1, 8, 5], [2, 7, 5]].map(|packet| decision.leaf(&packet, 3)), [70, 0, 50]);
+/// # Ok::<(), decide::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// Where the tree holds: the leaf of this number.
+    Leaf(TreeId, u32),
+    /// Where it holds, the clauses from here to its [`Clause::End`] decide; where none of them holds, leaf 0.
+    Block(TreeId),
+    /// The end of a block.
+    End,
+}
+
+impl Clause {
+    /// The tree that is asked.
+    #[inline]
+    pub fn root(&self) -> Option<TreeId> {
+        match *self {
+            Clause::Leaf(root, _) | Clause::Block(root) => Some(root),
+            Clause::End => None,
+        }
+    }
+
+    /// The tree that is asked, to be replaced.
+    pub(crate) fn root_mut(&mut self) -> Option<&mut TreeId> {
+        match self {
+            Clause::Leaf(root, _) | Clause::Block(root) => Some(root),
+            Clause::End => None,
+        }
+    }
 }
 
 /// Index of a [`Set`].
@@ -243,6 +293,31 @@ impl Tree {
         self.push(TreeNode::Not(operand), Span::default())
     }
 
+    /// This, where a test that cannot be evaluated does not make it hold: unlike elsewhere, a load outside the captured bytes or a
+    /// zero divisor does not reject the packet.
+    ///
+    /// ```
+    /// # use decide::{Decision, Options, Size, Tree, TreeId};
+    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
+    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
+    /// #     decision.leaf(packet, packet.len() as u32)
+    /// # }
+    /// let mut tree = Tree::default();
+    /// let far = tree.pool.at(9, Size::B1);
+    /// let two = tree.equals(far, 2);
+    /// // Within: "not" as well cannot be said of a byte that is not there. Around it: no, it is not.
+    /// let other = tree.not(two);
+    /// let inside = tree.tried(other);
+    /// let tried = tree.tried(two);
+    /// let around = tree.not(tried);
+    /// assert_eq!(leaf(tree.clone(), inside, &[]), 0);
+    /// assert_eq!(leaf(tree, around, &[]), 1);
+    /// ```
+    #[inline]
+    pub fn tried(&mut self, operand: TreeId) -> TreeId {
+        self.push_like(TreeNode::Try(operand), operand)
+    }
+
     /// Adds a node that came from where another did.
     pub(crate) fn push_like(&mut self, node: TreeNode, other: TreeId) -> TreeId {
         self.nodes.push(node);
@@ -271,7 +346,7 @@ impl Tree {
     /// The nodes that an operator works on, in order.
     pub fn operands(&self, id: TreeId) -> impl DoubleEndedIterator<Item = TreeId> + use<> {
         let operands = match self.node(id) {
-            TreeNode::Not(a) => [Some(a), None],
+            TreeNode::Not(a) | TreeNode::Try(a) => [Some(a), None],
             TreeNode::And(a, b) | TreeNode::Or(a, b) => [Some(a), Some(b)],
             TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
                 [None; 2]

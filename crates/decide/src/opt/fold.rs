@@ -19,7 +19,7 @@ use super::value::{Folder, load, op};
 use crate::budget::{Budget, Exceeded};
 use crate::filled::filled;
 use crate::ir::build::{Asks, build_asking};
-use crate::ir::tree::{Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId,
 };
@@ -35,9 +35,9 @@ pub struct Folded {
 ///
 /// # Errors
 /// Where the graph outgrows the limit or the time is over: the test at hand.
-pub fn build(tree: &Tree, arms: &[(TreeId, u32)], budget: &Budget) -> Result<Folded, Exceeded> {
-    let mut folding = Folding::new(&tree.pool, Live::in_tree(tree, arms));
-    let graph = build_asking(tree, &mut folding, arms, budget)?;
+pub fn build(tree: &Tree, clauses: &[Clause], budget: &Budget) -> Result<Folded, Exceeded> {
+    let mut folding = Folding::new(&tree.pool, Live::in_tree(tree, clauses));
+    let graph = build_asking(tree, &mut folding, clauses, budget)?;
     Ok(folding.done(graph))
 }
 
@@ -115,10 +115,10 @@ impl<'p> Live<'p> {
         live
     }
 
-    fn in_tree(tree: &'p Tree, arms: &[(TreeId, u32)]) -> Self {
+    fn in_tree(tree: &'p Tree, clauses: &[Clause]) -> Self {
         let mut live = Live::none(&tree.pool);
         let mut reached = filled(false, tree.len());
-        arms.iter().for_each(|(root, _)| reached[root.index()] = true);
+        clauses.iter().filter_map(Clause::root).for_each(|root| reached[root.index()] = true);
         // Operators have greater ids than their operands.
         for id in (0..tree.len() as u32).rev().map(TreeId) {
             match tree.node(id) {
@@ -130,7 +130,7 @@ impl<'p> Live<'p> {
                 TreeNode::And(a, b) | TreeNode::Or(a, b) => {
                     [a, b].iter().for_each(|operand| reached[operand.index()] = true);
                 }
-                TreeNode::Not(a) => reached[a.index()] = true,
+                TreeNode::Not(a) | TreeNode::Try(a) => reached[a.index()] = true,
             }
         }
         live

@@ -26,7 +26,7 @@
 //! A₁ A₂ A₃ …   ->   captured >= n  ?  A₁ A{2, 3, …}  :  A₁ A₂ A₃ …
 //! ```
 
-use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Set, Tree, TreeId, TreeNode};
 use crate::ir::{Cond, Spans};
 use kinds::{Asked, Group, Kinds, Member, Unit};
 
@@ -41,8 +41,8 @@ const MEMBERS_MIN: usize = 4;
 /// Lists are written twice that many levels deep at most: the innermost is there four times then.
 const SPLITS_MAX: u8 = 2;
 
-/// Gathers the lists of a tree that has these roots, each beside the leaf that it leads to.
-pub fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
+/// Gathers the lists of a tree that these clauses ask.
+pub fn gather(tree: &mut Tree, clauses: &mut [Clause]) {
     let Some(lists) = lists(tree) else { return };
     let new = (0..tree.len() as u32).map(TreeId).collect();
     let mut gatherer = Gatherer { tree, new, splits: Vec::new(), terms: Vec::new(), kinds: Kinds::default() };
@@ -53,7 +53,8 @@ pub fn gather(tree: &mut Tree, arms: &mut [(TreeId, u32)]) {
         let new = if list.is_top { gatherer.list(id) } else { gatherer.rewritten(id) };
         gatherer.new[id.index()] = new;
     }
-    arms.iter_mut().for_each(|(root, _)| *root = gatherer.new[root.index()]);
+    let roots = clauses.iter_mut().filter_map(Clause::root_mut);
+    roots.for_each(|root| *root = gatherer.new[root.index()]);
 }
 
 /// What a node is of a list.
@@ -146,6 +147,7 @@ impl Gatherer<'_> {
             TreeNode::And(a, b) => TreeNode::And(at(a), at(b)),
             TreeNode::Or(a, b) => TreeNode::Or(at(a), at(b)),
             TreeNode::Not(a) => TreeNode::Not(at(a)),
+            TreeNode::Try(a) => TreeNode::Try(at(a)),
             leaf => leaf,
         };
         if node == self.tree.node(id) { id } else { self.push(node, id) }
@@ -213,7 +215,7 @@ impl Gatherer<'_> {
         let at = |operand: TreeId| self.splits[operand.index()];
         match self.tree.node(id) {
             TreeNode::And(a, b) | TreeNode::Or(a, b) => at(a).max(at(b)),
-            TreeNode::Not(a) => at(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => at(a),
             _ => 0,
         }
     }
@@ -365,7 +367,7 @@ fn term_nodes(tree: &Tree, term: TreeId) -> Vec<TreeId> {
         at += 1;
         match tree.node(id) {
             TreeNode::And(a, b) | TreeNode::Or(a, b) => nodes.extend([a, b]),
-            TreeNode::Not(a) => nodes.push(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => nodes.push(a),
             _ => {}
         }
     }

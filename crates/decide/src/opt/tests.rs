@@ -1,18 +1,20 @@
 //! The passes against the unoptimised graph in the interpreter, over random trees and packets that walk them.
 
+mod meaning;
 mod random;
 
 use super::fold::fold;
 use super::rebuild::Room;
 use super::{Passes, optimise, optimise_within};
-use crate::ir::build::build;
+use crate::budget::Budget;
+use crate::ir::build::{build, build_within};
 use crate::ir::interp::Interp;
 use crate::ir::print::listing;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
 use crate::ir::verify::verify;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Size, Value, ValueId};
 use crate::span::Span;
-use random::{Rng, directed_packets, random_arms};
+use random::{Rng, directed_packets, random_arms, random_clauses};
 
 /// Trees by hand, as lowering writes them.
 #[derive(Default)]
@@ -141,6 +143,26 @@ fn check_passes(graph: &Graph, passes: Passes, packets: &[Vec<u8>], seed: u64) -
 
 fn nodes(graph: &Graph) -> usize {
     graph.topological().len()
+}
+
+#[test]
+fn random_clauses_mean_what_their_definition_says() {
+    let mut reached = [0, 0];
+    for seed in 1..=1500 {
+        let mut rng = Rng::new(seed);
+        let (tree, clauses) = random_clauses(&mut rng);
+        let graph = build_within(tree.clone(), &clauses, &Budget::unlimited()).expect("no bound");
+        let optimised = optimise(&graph);
+        let (mut as_built, mut optimised) = (Interp::new(&graph), Interp::new(&optimised));
+        for packet in directed_packets(&graph, &mut rng) {
+            let wire_len = packet.len() as u32;
+            let leaf = meaning::leaf(&tree, &clauses, &packet, wire_len);
+            reached[usize::from(leaf > 0)] += 1;
+            assert_eq!(as_built.run(&packet, wire_len), leaf, "seed {seed}, {packet:?}");
+            assert_eq!(optimised.run(&packet, wire_len), leaf, "seed {seed}, optimised, {packet:?}");
+        }
+    }
+    assert!(reached.iter().all(|count| *count > 1000), "{reached:?}");
 }
 
 #[test]

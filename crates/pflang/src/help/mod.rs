@@ -12,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod lint;
 pub(crate) mod trace;
 
+use crate::Span;
 use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::{Diagnostic, Error};
@@ -39,9 +40,25 @@ impl Compiler {
     /// assert_eq!(helped.diagnostic.help.as_deref(), Some("as a capture filter: `tcp port 80`"));
     /// ```
     pub fn help(&self, error: &Error) -> Error {
-        let found = advice::help(self, &error.source, (*error.diagnostic).clone());
-        let helped = Error::new(Box::new(found), error.source.clone());
-        Error { entry: error.entry, ..helped }
+        let found = (*error.diagnostic).clone();
+        let Some(test) = error.test else {
+            let found = advice::help(self, &error.source, found);
+            let helped = Error::new(Box::new(found), error.source.clone());
+            return Error { entry: error.entry, ..helped };
+        };
+        // A test of a program is looked at as a filter.
+        let text = test.text(&error.source);
+        let inside = |span: Span| {
+            Span::new(span.start.saturating_sub(test.start), span.end.saturating_sub(test.start))
+        };
+        let outside = |span: Span| Span::new(span.start + test.start, span.end + test.start);
+        let moved = |mut found: Diagnostic, to: &dyn Fn(Span) -> Span| {
+            found.span = to(found.span);
+            found.also = found.also.map(|(span, text)| (to(span), text));
+            found
+        };
+        let found = moved(advice::help(self, text, moved(found, &inside)), &outside);
+        Error::new(Box::new(found), error.source.clone()).in_test(error.test)
     }
 
     /// Places where the meaning of a filter may surprise, in the order of the text.
@@ -83,6 +100,23 @@ impl Compiler {
         lint::of_list(self, list)
     }
 
+    /// The same for a pfmatch program: what may surprise in its tests, and clauses that are never reached.
+    ///
+    /// ```
+    /// use pflang::{Code, Compiler, LinkType};
+    ///
+    /// let program = "match { tcp => a, otherwise => b, udp => c }";
+    /// let lints = Compiler::new(LinkType::EN10MB).lints_of_match(program)?;
+    /// assert_eq!((lints[0].code, lints[0].span.text(program)), (Code::NeverDecides, "udp => c"));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn lints_of_match(&self, source: &str) -> Result<Vec<Diagnostic>, Error> {
+        lint::of_program(self, source)
+    }
+
     /// A filter in plain words, with what the names in it stand for, where they are known. Nothing is compiled.
     ///
     /// ```
@@ -100,6 +134,21 @@ impl Compiler {
             Ok(ast) => Ok(explain(&ast, source, self.linktype(), self.dialect, &*self.names)),
             Err(diagnostic) => Err(Error::new(diagnostic, source.into())),
         }
+    }
+
+    /// A pfmatch program in plain words.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let words = Compiler::new(LinkType::EN10MB).explain_match("match { tcp port 80 => web }")?;
+    /// assert_eq!(words.lines[1].text, "if the TCP source or destination port is 80: `web` is called");
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
+    pub fn explain_match(&self, source: &str) -> Result<Explanation, Error> {
+        explain::of_program(self, source)
     }
 
     /// Why a packet does or does not match: what each primitive asks, and what the answer is.

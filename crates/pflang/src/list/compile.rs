@@ -12,7 +12,7 @@ use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::ir::tree::{Tree, TreeId};
+use crate::ir::tree::{Clause, Tree};
 use crate::ir::verify::Checked;
 use decide::Decision;
 
@@ -60,7 +60,7 @@ struct Joined<'c> {
     text: String,
     entries: Vec<Stored>,
     tree: Tree,
-    arms: Vec<(TreeId, u32)>,
+    clauses: Vec<Clause>,
     terms: usize,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Joined<'c> {
             text: String::new(),
             entries: Vec::new(),
             tree: Tree::default(),
-            arms: Vec::new(),
+            clauses: Vec::new(),
             terms: 0,
         };
         for (source, answer) in list {
@@ -94,7 +94,7 @@ impl<'c> Joined<'c> {
         self.clock.check(whole(source))?;
 
         (self.tree, self.terms) = (lowered.tree, lowered.terms);
-        self.arms.push((lowered.root, answer));
+        self.clauses.push(Clause::Leaf(lowered.root, answer));
         self.text.push_str(source);
         self.entries.push(Stored { text: begin..self.text.len(), answer });
         self.text.push('\n');
@@ -115,7 +115,7 @@ impl<'c> Joined<'c> {
         let Joined { compiler, clock, .. } = *self;
         let tree = std::mem::take(&mut self.tree);
         compiler
-            .checked(tree, &mut self.arms, compiler.passes(), &clock, "")
+            .checked(tree, &mut self.clauses, compiler.passes(), &clock, "")
             .map_err(|found| self.locate(found))
     }
 

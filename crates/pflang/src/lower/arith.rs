@@ -76,7 +76,7 @@ impl Lowerer<'_> {
         let mut pending = roots.to_vec();
         while let Some(id) = pending.pop() {
             match ast.arith(id) {
-                Arith::Number(_) | Arith::Len => {}
+                Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
                 Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index } => {
                     if transport_number(proto).is_some() {
                         return true;
@@ -91,7 +91,7 @@ impl Lowerer<'_> {
     }
 
     /// Operands before operators, on a stack of our own.
-    fn operand(&mut self, ast: &Ast, root: ArithId, transport: Transport) -> Result<Operand> {
+    pub(super) fn operand(&mut self, ast: &Ast, root: ArithId, transport: Transport) -> Result<Operand> {
         let mut tasks = vec![Task::Visit(root)];
         let mut done: Vec<Operand> = Vec::new();
         while let Some(task) = tasks.pop() {
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
                 Task::Visit(id) => {
                     tasks.push(Task::Finish(id));
                     match ast.arith(id) {
-                        Arith::Number(_) | Arith::Len => {}
+                        Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
                         Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => {
                             tasks.push(Task::Visit(a));
                         }
@@ -125,6 +125,7 @@ impl Lowerer<'_> {
         Ok(match ast.arith(id) {
             Arith::Number(k) => Operand { value: self.constant(k), guard: None, leading: Some(k) },
             Arith::Len => Operand { value: self.tree.pool.value(Value::Len), guard: None, leading: None },
+            Arith::Input(slot) => Operand { value: self.tree.pool.input(slot), guard: None, leading: None },
             Arith::Neg(_) => {
                 let a = pop(done);
                 let zero = self.constant(0);

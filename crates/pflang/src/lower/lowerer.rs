@@ -58,6 +58,8 @@ pub(crate) struct Lowerer<'a> {
     /// its very start, and whether anything has used them.
     pub(crate) early: Vec<(ValueId, bool)>,
     pub(crate) padding: Padding,
+    /// Whether a primitive that cannot be evaluated is false, and rejects nothing.
+    pub(crate) tries: bool,
     /// Terms so far: those of the syntax tree, and members in files of sets.
     pub(crate) terms: usize,
     /// The IPv6 networks of the set at hand, each with its place: asked for together, when all are known.
@@ -86,6 +88,7 @@ impl<'a> Lowerer<'a> {
             record: None,
             early: Vec::new(),
             padding,
+            tries: false,
             terms: 0,
             nets6: None,
             clock,

@@ -5,7 +5,8 @@
 //! word moves the headers for every primitive after it.
 //!
 //! ```text
-//! walk       the boolean structure                 lowerer    state, loads, tests: what all the others use
+//! walk       the boolean structure                 program    pfmatch programs, whose tests are filters
+//! lowerer    state, loads, tests: what all the others use
 //! id         identifiers by their qualifiers       link/      what each link type is like
 //! host mac port proto iso decnet                   llc wlan atm mtp pf   words of some link types only
 //! arith loads   relations                          encap tunnel          words that move the headers
@@ -41,6 +42,7 @@ mod parts;
 mod pf;
 mod port;
 pub mod print;
+mod program;
 mod proto;
 mod select;
 mod set;
@@ -62,6 +64,8 @@ use lowerer::{Lowerer, Padding};
 pub(crate) use numbers::{ethertype, ipproto};
 pub(crate) use parts::{FileMember, Parts, Unasked, lower_parts};
 pub(crate) use port::{service, services};
+pub use program::LoweredProgram;
+pub(crate) use program::lower_program;
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.

@@ -4,10 +4,11 @@
 //! A chain of one operator is shown as one node with many operands, and below 32 levels the
 //! indentation stops and the depth is a number: otherwise a deep text would print gigabytes of spaces.
 
-use super::Lowered;
+use super::{Lowered, LoweredProgram};
 use crate::ir::print::{Exprs, with_comment};
-use crate::ir::tree::{Set, Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Set, Tree, TreeId, TreeNode};
 use crate::ir::{Pool, Value, ValueId};
+use std::fmt::Write;
 
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 32;
@@ -30,9 +31,60 @@ const GUARDS: usize = 44;
 /// ```
 pub fn tree(lowered: &Lowered, source: &str) -> String {
     let tree = &lowered.tree;
-    let exprs = Exprs::with_named_places(&tree.pool, evaluated(tree, lowered.root).into_iter());
+    let exprs = Exprs::with_named_places(&tree.pool, evaluated(tree, &[lowered.root]).into_iter());
     let mut out = String::new();
-    let mut work = vec![(lowered.root, 0, None)];
+    write_tree(&mut out, tree, &exprs, (lowered.root, 0), source);
+    write_named(&mut out, tree, &exprs);
+    out
+}
+
+/// The clauses of a program, each with its tests.
+pub fn program(lowered: &LoweredProgram, source: &str) -> String {
+    let tree = &lowered.tree;
+    let roots: Vec<TreeId> = lowered.clauses.iter().filter_map(Clause::root).collect();
+    let exprs = Exprs::with_named_places(&tree.pool, evaluated(tree, &roots).into_iter());
+    let (mut out, mut depth) = (String::new(), 0);
+    for clause in &lowered.clauses {
+        let head = match clause {
+            Clause::Leaf(_, leaf) => format!("to leaf {leaf}, if"),
+            Clause::Block(_) => "to the clauses within, if".to_owned(),
+            Clause::End => {
+                depth -= 1;
+                continue;
+            }
+        };
+        let _ = writeln!(out, "{}", indented(depth, &head));
+        clause
+            .root()
+            .into_iter()
+            .for_each(|root| write_tree(&mut out, tree, &exprs, (root, depth + 1), source));
+        depth += usize::from(matches!(clause, Clause::Block(_)));
+    }
+    write_named(&mut out, tree, &exprs);
+    out + &leaves(lowered)
+}
+
+/// The leaves of a program: what each calls.
+pub(crate) fn leaves(lowered: &LoweredProgram) -> String {
+    let exprs = Exprs::of_pool(&lowered.tree.pool);
+    let mut out = String::new();
+    for (number, (handler, values)) in (1..).zip(lowered.leaves.iter()) {
+        let name = &lowered.handlers[handler as usize];
+        let values: Vec<String> = values.iter().map(|&value| exprs.value(value)).collect();
+        let arguments = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
+        let _ = writeln!(out, "leaf {number}: {name}{arguments}");
+    }
+    out
+}
+
+fn write_tree(
+    out: &mut String,
+    tree: &Tree,
+    exprs: &Exprs<'_>,
+    (root, depth): (TreeId, usize),
+    source: &str,
+) {
+    let mut work = vec![(root, depth, None)];
     while let Some((id, depth, parent)) = work.pop() {
         let span = Some(tree.span(id));
         let mut operands = Vec::new();
@@ -45,28 +97,35 @@ pub fn tree(lowered: &Lowered, source: &str) -> String {
                 operands = chain(tree, id);
                 "or".to_owned()
             }
-            TreeNode::Not(a) => match leaf(tree, &exprs, tree.node(a)) {
+            TreeNode::Not(a) => match leaf(tree, exprs, tree.node(a)) {
                 Some(test) => test.line(depth, "not "),
                 None => {
                     operands.push(a);
                     "not".to_owned()
                 }
             },
-            node => leaf(tree, &exprs, node).map(|test| test.line(depth, "")).unwrap_or_default(),
+            TreeNode::Try(a) => {
+                operands.push(a);
+                "where it can be evaluated".to_owned()
+            }
+            node => leaf(tree, exprs, node).map(|test| test.line(depth, "")).unwrap_or_default(),
         };
         work.extend(operands.into_iter().map(|operand| (operand, depth + 1, span)));
         let spans = span.filter(|_| span != parent);
         out.push_str(&with_comment(indented(depth, &text), spans.as_slice(), source));
     }
+}
+
+/// What the values are that have names.
+fn write_named(out: &mut String, tree: &Tree, exprs: &Exprs<'_>) {
     for value in exprs.named() {
         let definition = Leaf {
             text: format!("{} = {}", exprs.value(value), exprs.definition(value)),
-            guards: guards(&tree.pool, &exprs, &[value]),
+            guards: guards(&tree.pool, exprs, &[value]),
         };
         out.push_str(&definition.line(0, ""));
         out.push('\n');
     }
-    out
 }
 
 /// A node without operands, as text.
@@ -95,7 +154,7 @@ fn leaf(tree: &Tree, exprs: &Exprs<'_>, node: TreeNode) -> Option<Leaf> {
             (format!("{} in {} ranges", exprs.value(*value), ranges.len()), vec![*value])
         }
         TreeNode::Eval(value) => (format!("evaluate {}", exprs.value(value)), vec![value]),
-        TreeNode::And(..) | TreeNode::Or(..) | TreeNode::Not(_) => return None,
+        TreeNode::And(..) | TreeNode::Or(..) | TreeNode::Not(_) | TreeNode::Try(_) => return None,
     };
     let guards = guards(pool, exprs, &values);
     Some(Leaf { text, guards })
@@ -144,14 +203,14 @@ fn guards(pool: &Pool, exprs: &Exprs<'_>, values: &[ValueId]) -> String {
     guards.join(", ")
 }
 
-/// The values that the tests under `root` look at.
-fn evaluated(tree: &Tree, root: TreeId) -> Vec<ValueId> {
+/// The values that the tests under these look at.
+fn evaluated(tree: &Tree, roots: &[TreeId]) -> Vec<ValueId> {
     let mut values = Vec::new();
-    let mut pending = vec![root];
+    let mut pending = roots.to_vec();
     while let Some(id) = pending.pop() {
         match tree.node(id) {
             TreeNode::And(a, b) | TreeNode::Or(a, b) => pending.extend([a, b]),
-            TreeNode::Not(a) => pending.push(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => pending.push(a),
             TreeNode::Test(cond) => values.extend(tree.pool.cond_operands(cond)),
             TreeNode::In(set) => values.push(tree.set(set).value),
             TreeNode::Eval(value) => values.push(value),

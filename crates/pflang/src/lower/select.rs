@@ -78,7 +78,9 @@ impl Lowerer<'_> {
                 let cond = self.tree.pool.get_cond(cond);
                 self.cond_as_number(cond)
             }
-            TreeNode::In(_) => unreachable!("sets are gathered when all is lowered"),
+            TreeNode::Try(_) | TreeNode::In(_) => {
+                unreachable!("sets are gathered, and clauses tried, when all is lowered")
+            }
         }
     }
 
@@ -135,7 +137,9 @@ impl Lowerer<'_> {
                 };
                 self.cond_as_number(cond)
             }
-            TreeNode::In(_) => unreachable!("sets are gathered when all is lowered"),
+            TreeNode::Try(_) | TreeNode::In(_) => {
+                unreachable!("sets are gathered, and clauses tried, when all is lowered")
+            }
         };
         self.op(BinOp::And, holds, reached)
     }

@@ -75,6 +75,7 @@ impl Lowerer<'_> {
                     None => self.primitive(ast, primitive)?,
                     Some(_) => self.noted_primitive(ast, id, primitive)?,
                 };
+                let test = if self.tries { self.push(TreeNode::Try(test)) } else { test };
                 self.check_limits()?;
                 done.push(test);
             }

@@ -28,6 +28,8 @@ pub struct Ast {
     pub arith_spans: Vec<Span>,
     /// The whole filter; `None` for an empty one.
     pub root: Option<ExprId>,
+    /// The names of the numbers that the caller gives with each packet, in the order of their row.
+    pub inputs: Vec<String>,
     /// Primitives, identifiers and members of sets, with those that stand before the filter in a list.
     pub terms: usize,
 }
@@ -275,6 +277,8 @@ pub enum Arith {
     Number(u32),
     /// `len`: the wire length.
     Len,
+    /// Extension: a number that the caller gives with each packet, by its place in the row.
+    Input(u32),
     /// `proto[index:size]`.
     Load {
         /// Whose header.

@@ -6,6 +6,7 @@
 use super::ast::*;
 use super::codes;
 use super::lex::{TokenKind, lex};
+use super::program::Call;
 use super::range;
 use super::words::{Word, spelling};
 use std::fmt;
@@ -25,6 +26,16 @@ pub fn canonical(ast: &Ast) -> String {
         write_expr(&mut out, ast, root);
     }
     out
+}
+
+/// The canonical text of a handler with its arguments.
+pub fn call(ast: &Ast, call: &Call) -> String {
+    let arguments: Vec<String> = call.arguments.iter().map(|&argument| arith(ast, argument)).collect();
+    if arguments.is_empty() {
+        call.handler.clone()
+    } else {
+        format!("{}({})", call.handler, arguments.join(", "))
+    }
 }
 
 /// The canonical text of a part.
@@ -106,6 +117,7 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
     match ast.arith(id) {
         Arith::Number(number) => out.push_str(&number.to_string()),
         Arith::Len => out.push_str("len"),
+        Arith::Input(slot) => out.push_str(ast.inputs.get(slot as usize).map_or("input", String::as_str)),
         Arith::Neg(a) => {
             out.push('-');
             pieces.push(Piece::Operand(a));

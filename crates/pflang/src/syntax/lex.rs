@@ -75,6 +75,10 @@ pub enum Sign {
     LBrace,
     RBrace,
     Comma,
+    /// `;`, only in programs.
+    Semicolon,
+    /// `=>`, only in programs.
+    Arrow,
 }
 
 /// The signs, longer spellings first.
@@ -92,11 +96,13 @@ static SIGNS: &[(&str, TokenKind)] = {
     ]
 };
 
-/// Where a token stands: a set ends names that go on elsewhere, and has files.
+/// Where a token stands: a set ends names that go on elsewhere, and has files; a program has signs and comments of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
     /// Outside of braces.
     Filter,
+    /// In a pfmatch program, outside of sets.
+    Program,
     /// Within the braces of a set, or on a line of its file.
     Set,
 }
@@ -127,11 +133,25 @@ pub fn lex(source: &str) -> Tokens<'_> {
 /// Splits a text that stands there into tokens.
 pub(crate) fn lex_within(source: &str, within: Within) -> Tokens<'_> {
     let mut tokens = Tokens { source, within, list: Vec::new(), error: None };
+    let around = if within == Within::Program { Within::Program } else { Within::Filter };
     let (mut at, mut within) = (0, within);
+    // In a program, whether a handler or a block comes next: behind an arrow, and once at the beginning.
+    let mut is_target = false;
+    let mut has_begun = false;
     loop {
-        at +=
-            source.as_bytes()[at..].iter().take_while(|b| matches!(b, b' ' | b'\r' | b'\n' | b'\t')).count();
-        let token = match token_at(source, at, within) {
+        at += blanks(&source.as_bytes()[at..]);
+        if around == Within::Program && begins_comment(source.as_bytes(), at) {
+            at += source[at..].find('\n').unwrap_or(source.len() - at);
+            continue;
+        }
+        let found = match identifier_of_program(&source[at..]) {
+            0 => token_at(source, at, within),
+            len if is_target => {
+                Ok(Token { kind: TokenKind::Name, span: Span::new(at as u32, (at + len) as u32) })
+            }
+            _ => token_at(source, at, within),
+        };
+        let token = match found {
             Ok(token) => token,
             Err(diagnostic) => {
                 tokens.list.push(Token { kind: TokenKind::End, span: diagnostic.span });
@@ -142,12 +162,40 @@ pub(crate) fn lex_within(source: &str, within: Within) -> Tokens<'_> {
         tokens.list.push(token);
         match token.kind {
             TokenKind::End => return tokens,
+            TokenKind::Sign(Sign::LBrace) if around == Within::Program && (is_target || !has_begun) => {
+                has_begun = true;
+            }
             TokenKind::Sign(Sign::LBrace) => within = Within::Set,
-            TokenKind::Sign(Sign::RBrace) => within = Within::Filter,
+            TokenKind::Sign(Sign::RBrace) => within = around,
             _ => {}
         }
+        is_target = token.kind == TokenKind::Sign(Sign::Arrow);
         at = token.span.end as usize;
     }
+}
+
+/// How much white space a text begins with.
+fn blanks(text: &[u8]) -> usize {
+    text.iter().take_while(|b| matches!(b, b' ' | b'\r' | b'\n' | b'\t')).count()
+}
+
+/// Whether a comment of a program begins there. Names in tests may have dashes inside, those of handlers may not.
+pub(crate) fn begins_comment(text: &[u8], at: usize) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if !text[at..].starts_with(b"--") {
+        return false;
+    }
+    // No handler is longer, and a text of dashes takes no time.
+    const HANDLER_LIKELY_MAX: usize = 256;
+    let name = text[..at].iter().rev().take(HANDLER_LIKELY_MAX).take_while(|byte| is_part(byte)).count();
+    name == 0 || text[..at - name].trim_ascii_end().ends_with(b"=>")
+}
+
+/// The length of the name of a handler or an input that a text begins with.
+pub(crate) fn identifier_of_program(text: &str) -> usize {
+    let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    let len = text.bytes().take_while(is_part).count();
+    if text.bytes().next().is_some_and(|first| first.is_ascii_digit()) { 0 } else { len }
 }
 
 /// The token at `at`, where no white space stands.
@@ -169,6 +217,10 @@ fn token_at(source: &str, at: usize, within: Within) -> Result<Token, Box<Diagno
             1 => {}
             len => return token(TokenKind::File, len),
         },
+        Some(b';') if within == Within::Program => return token(TokenKind::Sign(Sign::Semicolon), 1),
+        Some(b'=') if within == Within::Program && rest.starts_with("=>") => {
+            return token(TokenKind::Sign(Sign::Arrow), 2);
+        }
         Some(_) => {}
     }
     let (shape, len) = longest(rest.as_bytes());

@@ -1,7 +1,7 @@
 //! From text to syntax tree.
 //!
 //! ```text
-//! lex -> parser -> ast -> fmt, print
+//! lex -> parser -> ast, program -> fmt, print
 //! ```
 
 pub mod ast;
@@ -12,5 +12,6 @@ mod literal;
 pub mod parse;
 pub(crate) mod parser;
 pub mod print;
+pub mod program;
 pub(crate) mod range;
 pub mod words;

@@ -3,8 +3,7 @@
 use super::ast::{Ast, Quals, SetItem};
 use super::lex::{Within, lex, lex_within};
 use super::parser::{Parser, Step};
-use crate::Span;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::options::{Dialect, Limits};
 
 /// Parses a filter.
@@ -30,11 +29,7 @@ pub(crate) fn parse_behind(
     limits: &Limits,
     terms_before: usize,
 ) -> Result<Ast, Box<Diagnostic>> {
-    if source.len() > limits.source_bytes.min(u32::MAX as usize) {
-        let message =
-            format!("the filter has {} bytes, more than the limit of {}", source.len(), limits.source_bytes);
-        return Err(Box::new(Diagnostic::new(Code::Limit, Span::new(0, 0), message)));
-    }
+    limits.check_source(source.len(), "filter")?;
     let tokens = lex(source);
     let mut parser = Parser::new(&tokens, dialect, limits);
     parser.ast.terms = terms_before;

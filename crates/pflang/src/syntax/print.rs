@@ -6,6 +6,8 @@
 use super::ast::{Ast, Expr, ExprId};
 use super::fmt;
 use super::lex::{TokenKind, Tokens};
+use super::program::{Line, Program};
+use crate::Span;
 
 /// Levels that are shown by indentation.
 const DEEPEST: usize = 32;
@@ -60,9 +62,35 @@ pub fn tokens(tokens: &Tokens<'_>) -> String {
 pub fn tree(ast: &Ast) -> String {
     let Some(root) = ast.root else { return "accept every packet\n".to_owned() };
     let mut out = String::new();
-    let mut work = vec![(root, 0)];
+    write_tree(&mut out, ast, root, 0);
+    out
+}
+
+/// The clauses of a program, each with the tree of its test.
+pub fn program(program: &Program) -> String {
+    let Program { ast, lines } = program;
+    let mut out = String::new();
+    let mut depth = 0;
+    for line in lines {
+        let Line::Clause(clause) = line else {
+            depth -= 1;
+            continue;
+        };
+        let call = clause.call.as_ref().map_or_else(|| "block".to_owned(), |call| fmt::call(ast, call));
+        let text = if clause.test.is_some() { call } else { format!("{call}, otherwise") };
+        write_line(&mut out, depth, &text, clause.span);
+        if let Some(test) = clause.test {
+            write_tree(&mut out, ast, test, depth + 1);
+        }
+        depth += usize::from(clause.call.is_none());
+    }
+    out
+}
+
+fn write_tree(out: &mut String, ast: &Ast, root: ExprId, depth: usize) {
+    let mut work = vec![(root, depth)];
     while let Some((id, depth)) = work.pop() {
-        line(&mut out, depth, &head(ast, id), ast, id);
+        write_line(out, depth, &head(ast, id), ast.span(id));
         match ast.expr(id) {
             Expr::And(..) | Expr::Or(..) => {
                 work.extend(chain(ast, id).into_iter().map(|child| (child, depth + 1)));
@@ -71,7 +99,6 @@ pub fn tree(ast: &Ast) -> String {
             _ => {}
         }
     }
-    out
 }
 
 /// The operands of a chain of one operator, the last first.
@@ -117,8 +144,7 @@ fn head(ast: &Ast, id: ExprId) -> String {
     format!("{kind} {}", fmt::expr(ast, id))
 }
 
-fn line(out: &mut String, depth: usize, text: &str, ast: &Ast, id: ExprId) {
-    let span = ast.span(id);
+fn write_line(out: &mut String, depth: usize, text: &str, span: Span) {
     let indent = 2 * depth.min(DEEPEST);
     let level = if depth > DEEPEST { format!("[{depth}] ") } else { String::new() };
     let width = 39usize.saturating_sub(indent);

@@ -9,7 +9,7 @@ use super::{Isa, MaskFilter};
 use crate::burst::Bits as Burst;
 use crate::ir::build::build;
 use crate::ir::interp::Interp;
-use crate::ir::tree::{Tree, TreeId};
+use crate::ir::tree::{Clause, Tree, TreeId};
 use crate::ir::verify::Verified;
 use crate::ir::{BinOp, Order, Size, Value, ValueId};
 use crate::ir::{CmpOp, Cond, Graph};
@@ -23,8 +23,12 @@ type Make = fn(&mut Tree) -> TreeId;
 fn graphs(make: Make) -> [Graph; 2] {
     let mut tree = Tree::default();
     let root = make(&mut tree);
-    let optimised =
-        crate::pipeline::optimised(&mut tree.clone(), &mut [(root, 1)], Passes::ALL, &Budget::unlimited());
+    let optimised = crate::pipeline::optimised(
+        &mut tree.clone(),
+        &mut [Clause::Leaf(root, 1)],
+        Passes::ALL,
+        &Budget::unlimited(),
+    );
     [build(tree, &[(root, 1)]), optimised.unwrap()]
 }
 

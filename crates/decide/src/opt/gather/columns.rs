@@ -49,6 +49,10 @@ fn shape(tree: &Tree, term: TreeId) -> Option<Shape> {
                 pending.push(a);
                 [2, 0]
             }
+            (None, TreeNode::Try(a)) => {
+                pending.push(a);
+                [3, 0]
+            }
             (None, TreeNode::True | TreeNode::False | TreeNode::In(_) | TreeNode::Eval(_)) => return None,
         };
         if words[0] >= 7 {

@@ -139,6 +139,8 @@ impl<'t> Plan<'t> {
             }
             TreeNode::Or(a, b) => Expr::Or(self.model(a, same, place), self.model(b, same, place)),
             TreeNode::Not(a) => Expr::Not(self.model(a, same, place)),
+            // What it asks has passed its guards, or is asked as it was.
+            TreeNode::Try(a) => return self.model(a, same, place),
             _ => {
                 *place += 1;
                 let first = same[*place - 1];

@@ -145,6 +145,10 @@ impl Kinds {
                     self.pending.push((a, settles.map(|yes| !yes)));
                     [2, 0]
                 }
+                TreeNode::Try(a) => {
+                    self.pending.push((a, settles));
+                    [10, 0]
+                }
                 TreeNode::True => [3, 0],
                 TreeNode::False => [4, 0],
                 TreeNode::Eval(value) => [5, value.0],

@@ -1,9 +1,10 @@
 //! Gathered lists against the lists themselves, for packets cut at every length.
 
 use super::gather;
-use crate::ir::build::build;
+use crate::budget::Budget;
+use crate::ir::build::build_within;
 use crate::ir::interp::Interp;
-use crate::ir::tree::{Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::verify::verify;
 use crate::ir::{CmpOp, Cond, Graph, Pool, Size, ValueId};
 use crate::span::Span;
@@ -127,13 +128,16 @@ fn template(pool: &mut Pool, rng: &mut Rng) -> Vec<Piece> {
 /// A list of terms of a few kinds, mixed, itself perhaps part of another.
 fn random_list(tree: &mut Tree, rng: &mut Rng) -> TreeId {
     let templates: Vec<Vec<Piece>> = (0..1 + rng.below(3)).map(|_| template(&mut tree.pool, rng)).collect();
-    let is_or = rng.below(2) == 0;
+    let (is_or, is_tried) = (rng.below(2) == 0, rng.below(3) == 0);
     let mut all = None;
     for _ in 0..4 + rng.below(30) {
         let template = &templates[rng.below(templates.len() as u32) as usize];
         let mut next = term(tree, template, rng);
         if rng.below(30) == 0 {
             next = tree.push(TreeNode::Not(next), Span::default());
+        }
+        if is_tried {
+            next = tree.push(TreeNode::Try(next), Span::default());
         }
         all = Some(match all {
             None => next,
@@ -142,6 +146,10 @@ fn random_list(tree: &mut Tree, rng: &mut Rng) -> TreeId {
         });
     }
     all.expect("some terms")
+}
+
+fn build_all(tree: Tree, clauses: &[Clause]) -> Graph {
+    build_within(tree, clauses, &Budget::unlimited()).expect("no bound")
 }
 
 fn leaves(graph: &Graph, packets: &[Vec<u8>]) -> Vec<u32> {
@@ -159,12 +167,12 @@ fn random_lists_mean_what_they_meant() {
         let (a, b) = (random_list(&mut tree, &mut rng), random_list(&mut tree, &mut rng));
         let node = if rng.below(2) == 0 { TreeNode::And(a, b) } else { TreeNode::Or(a, b) };
         let both = tree.push(node, Span::default());
-        let arms = [(both, 7), (a, 8)];
+        let arms = [Clause::Leaf(both, 7), Clause::Leaf(a, 8)];
         let (mut gathered, mut gathered_arms) = (tree.clone(), arms);
         gather(&mut gathered, &mut gathered_arms);
         gathered_any += u32::from(gathered_arms != arms);
         split_any += u32::from(splits(&gathered) > 0);
-        let (before, after) = (build(tree, &arms), build(gathered, &gathered_arms));
+        let (before, after) = (build_all(tree, &arms), build_all(gathered, &gathered_arms));
         assert_eq!(verify(&after), Ok(()), "seed {seed}");
         let packets: Vec<Vec<u8>> =
             (0..120).map(|_| (0..rng.below(PACKET_LEN + 1)).map(|_| rng.below(5) as u8).collect()).collect();

@@ -1,6 +1,6 @@
 //! Random filters, and packets that walk their branches: random bytes hardly ever match anything.
 
-use crate::ir::tree::{Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{BinOp, CmpOp, Cond, CondId, Graph, Node, Order, Pool, Size, Value, ValueId};
 use crate::span::Span;
 
@@ -37,8 +37,29 @@ pub(super) fn random_arms(rng: &mut Rng) -> (Tree, Vec<(TreeId, u32)>) {
     let mut tree = Tree::default();
     let values = random_values(&mut tree.pool, rng);
     let count = 1 + rng.below(3) * rng.below(2);
-    let arms = (1..=count).map(|leaf| (random_tree(&mut tree, &values, rng), leaf)).collect();
+    let arms = (1..=count).map(|leaf| (random_tree(&mut tree, &values, false, rng), leaf)).collect();
     (tree, arms)
+}
+
+/// Lists of clauses, some within others.
+pub(super) fn random_clauses(rng: &mut Rng) -> (Tree, Vec<Clause>) {
+    let mut tree = Tree::default();
+    let values = random_values(&mut tree.pool, rng);
+    let (mut clauses, mut open) = (Vec::new(), 0);
+    for leaf in 1..=1 + rng.below(6) {
+        let root = random_tree(&mut tree, &values, true, rng);
+        clauses.push(match rng.below(3) {
+            0 => Clause::Block(root),
+            _ => Clause::Leaf(root, leaf),
+        });
+        open += usize::from(matches!(clauses.last(), Some(Clause::Block(_))));
+        if open > 0 && rng.one_in(2) {
+            clauses.push(Clause::End);
+            open -= 1;
+        }
+    }
+    clauses.extend(std::iter::repeat_n(Clause::End, open));
+    (tree, clauses)
 }
 
 const CONSTANTS: [u32; 18] =
@@ -95,7 +116,7 @@ fn random_cond(pool: &mut Pool, values: &[ValueId], rng: &mut Rng) -> CondId {
     })
 }
 
-fn random_tree(tree: &mut Tree, values: &[ValueId], rng: &mut Rng) -> TreeId {
+fn random_tree(tree: &mut Tree, values: &[ValueId], tries: bool, rng: &mut Rng) -> TreeId {
     let mut open: Vec<TreeId> = Vec::new();
     let count = 1 + rng.below(14);
     for _ in 0..count {
@@ -109,6 +130,10 @@ fn random_tree(tree: &mut Tree, values: &[ValueId], rng: &mut Rng) -> TreeId {
         if rng.one_in(3) {
             let not = TreeNode::Not(open.pop().expect("just pushed"));
             open.push(push(tree, not));
+        }
+        if tries && rng.one_in(6) {
+            let tried = TreeNode::Try(open.pop().expect("just pushed"));
+            open.push(push(tree, tried));
         }
         if open.len() > 1 && rng.one_in(2) {
             combine(tree, &mut open, rng);

@@ -16,11 +16,14 @@
 mod depth;
 mod named;
 mod primitive;
+mod program;
 mod protocol;
 mod relation;
 #[cfg(test)]
 mod tests;
 mod written;
+
+pub(crate) use program::of_program;
 
 use crate::help::lint::guards::{self, Lost};
 use crate::lower;
@@ -58,6 +61,8 @@ pub struct Explanation {
     pub lines: Vec<Line>,
     /// Notes about the primitives used.
     pub notes: Vec<&'static str>,
+    /// Whether it is a program.
+    is_program: bool,
 }
 
 /// A line of the outline.
@@ -120,7 +125,7 @@ pub fn explain(
         outline(ast, item, &mut work, &mut lines, &mut notes);
     }
     let notes = notes.into_iter().map(|note| note.text(dialect)).collect();
-    Explanation { linktype, canonical: ast.text(canonical(ast)), lines, notes }
+    Explanation { linktype, canonical: ast.text(canonical(ast)), lines, notes, is_program: false }
 }
 
 /// A part that is still to be explained.
@@ -303,13 +308,17 @@ impl fmt::Display for Explanation {
         let Some((first, rest)) = self.lines.split_first() else {
             return writeln!(f, "Every packet ({}) is accepted.", self.linktype);
         };
-        writeln!(f, "A packet ({}) is accepted if {}", self.linktype, harmless(&first.text))?;
+        let begin = if self.is_program { "Of clauses" } else { "A packet" };
+        let middle = if self.is_program { "" } else { "is accepted if " };
+        writeln!(f, "{begin} ({}) {middle}{}", self.linktype, harmless(&first.text))?;
         for line in rest {
             let indent = 2 + 4 * (line.depth.clamp(1, DEEPEST) - 1);
             let level = if line.depth > DEEPEST { format!("[level {}] ", line.depth) } else { String::new() };
             writeln!(f, "{:indent$}- {level}{}", "", harmless(&line.text))?;
         }
-        writeln!(f, "In full: {}", harmless(&self.canonical))?;
+        if !self.is_program {
+            writeln!(f, "In full: {}", harmless(&self.canonical))?;
+        }
         if !self.notes.is_empty() {
             writeln!(f, "Notes:")?;
         }

@@ -181,6 +181,7 @@ fn value(ast: &Written<'_>, id: ArithId) -> String {
     match ast.arith(id) {
         Arith::Number(number) => return ast.number(number),
         Arith::Len => return "the length of the packet".to_owned(),
+        Arith::Input(_) => return format!("the input `{}`", fmt::arith(ast, id)),
         _ => {}
     }
     let text = fmt::arith(ast, id);
@@ -279,7 +280,7 @@ fn push_operands(ast: &Ast, id: ArithId, work: &mut Vec<ArithId>) {
         Arith::Load { index, .. } | Arith::AddressOf { index, .. } => work.push(index),
         Arith::Neg(a) => work.push(a),
         Arith::Op(_, a, b) => work.extend([b, a]),
-        Arith::Number(_) | Arith::Len => {}
+        Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
     }
 }
 

@@ -4,7 +4,7 @@
 //! hold for none: the optimiser is not complete, and a lint that is not given is the lesser evil.
 
 use crate::clock::Clock;
-use crate::ir::tree::{Tree, TreeId, TreeNode};
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{ACCEPT, Graph, Node, REJECT};
 use crate::options::Limits;
 use crate::{Span, opt};
@@ -80,7 +80,7 @@ impl Decider {
 
     fn graph(&self, tree: &Tree, node: TreeId) -> Option<Graph> {
         let budget = self.clock.budget();
-        let folded = opt::build(tree, &[(node, ACCEPT)], budget).ok()?;
+        let folded = opt::build(tree, &[Clause::Leaf(node, ACCEPT)], budget).ok()?;
         opt::optimise_within(folded, decide::Options::default().passes(), &|| budget.is_over())
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn of_list<S: AsRef<str>>(
 }
 
 /// The answers that some packet gets.
-fn answers(graph: &Graph) -> HashSet<u32> {
+pub(super) fn answers(graph: &Graph) -> HashSet<u32> {
     let leaves = graph.topological().into_iter().filter_map(|id| match graph.node(id) {
         Node::Leaf(answer) => Some(*answer),
         _ => None,

@@ -8,6 +8,7 @@
 //! decide    whether a packet satisfies a part, by compiling it
 //! order     what to write in place of a conjunction that nothing satisfies
 //! list      entries of a list that never decide
+//! program   clauses of a program that are never reached
 //! ```
 //! All but `text` compile parts of the filter, so many as there is time for.
 
@@ -16,6 +17,7 @@ pub(crate) mod guards;
 mod list;
 mod order;
 mod parts;
+mod program;
 mod shift;
 mod text;
 
@@ -28,6 +30,7 @@ use crate::syntax::ast::{Ast, AtmType, Expr, ExprId};
 use crate::syntax::parser::attempt;
 pub(crate) use decide::Decider;
 pub(crate) use list::of_list;
+pub(crate) use program::of_program;
 
 /// More than this nobody reads.
 const LINTS_MAX: usize = 20;

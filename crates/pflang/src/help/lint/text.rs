@@ -110,7 +110,7 @@ fn loads(ast: &Ast, root: ArithId) -> bool {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
         match ast.arith(id) {
-            Arith::Number(_) | Arith::Len => {}
+            Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
             Arith::Load { .. } | Arith::AddressOf { .. } => return true,
             Arith::Neg(a) => pending.push(a),
             Arith::Op(_, a, b) => pending.extend([a, b]),

@@ -1,8 +1,8 @@
 //! The members of sets in a trace: which line of a file each is, and of large sets those that hold only.
 
-use super::run::{Sets, run};
+use super::run::{Packet, Sets, run};
 use super::{Trace, TracedLine, TracedPrimitive};
-use crate::lower::{FileMember, Lowered, Parts};
+use crate::lower::{FileMember, Parts};
 use crate::syntax::ast::Ast;
 
 /// Of a set with more members than this, those that do not hold are counted.
@@ -11,8 +11,8 @@ const MEMBERS_SHOWN: usize = 8;
 /// Runs a packet through a filter whose members in files have places of their own.
 pub(crate) fn of_parts(ast: &Ast, parts: Parts, data: &[u8], wire_len: u32) -> Trace {
     let Parts { tree, root, record } = parts;
-    let lowered = Lowered { tree, root, terms: ast.terms };
-    let mut trace = run(&lowered, Sets::new(ast, &record.members), data, wire_len);
+    let packet = Packet { data, wire_len, inputs: &[] };
+    let mut trace = run(&tree, root, Sets::new(ast, &record.members), packet);
     for primitive in &mut trace.primitives {
         let member = FileMember::number(primitive.span).and_then(|number| record.members.get(number));
         if let Some(FileMember { text, path, line, named }) = member {
@@ -25,7 +25,7 @@ pub(crate) fn of_parts(ast: &Ast, parts: Parts, data: &[u8], wire_len: u32) -> T
 }
 
 /// Without the members of large sets that do not hold.
-fn shortened(primitives: Vec<TracedPrimitive>) -> Vec<TracedPrimitive> {
+pub(super) fn shortened(primitives: Vec<TracedPrimitive>) -> Vec<TracedPrimitive> {
     let mut shown: Vec<TracedPrimitive> = Vec::new();
     let mut rest = primitives.into_iter().peekable();
     while let Some(mut set) = rest.next() {

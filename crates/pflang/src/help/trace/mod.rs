@@ -1,12 +1,14 @@
 //! Why a packet does or does not match: one run through the lowered tree, question by question.
 
 mod members;
+mod program;
 mod run;
 
 use crate::Span;
 use std::fmt;
 
 pub(crate) use members::of_parts;
+pub use program::{MatchTrace, TracedClause};
 pub use run::trace;
 
 /// One run of one packet.

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Runs a packet through a filter as it was parsed and lowered.
 pub fn trace(ast: &Ast, lowered: &Lowered, data: &[u8], wire_len: u32) -> Trace {
-    run(lowered, Sets::new(ast, &[]), data, wire_len)
+    run(&lowered.tree, lowered.root, Sets::new(ast, &[]), Packet { data, wire_len, inputs: &[] })
 }
 
 /// The sets of a filter.
@@ -45,21 +45,20 @@ impl Sets {
     }
 }
 
-pub(super) fn run(lowered: &Lowered, sets: Sets, data: &[u8], wire_len: u32) -> Trace {
-    let tree = &lowered.tree;
+pub(super) fn run(tree: &Tree, root: TreeId, sets: Sets, packet: Packet<'_>) -> Trace {
     let Sets { all, only_members } = sets;
     let mut run = Run {
         tree,
         sets: all,
         only_members,
         exprs: Exprs::of_pool(&tree.pool),
-        packet: Packet { data, wire_len },
+        packet,
         values: vec![None; tree.pool.value_count()],
         told_places: HashMap::new(),
         primitives: Vec::new(),
         late_members: Vec::new(),
         late_places: HashMap::new(),
-        tasks: vec![Task::Visit(lowered.root, Outer::default())],
+        tasks: vec![Task::Visit(root, Outer::default())],
     };
     let matches = run.root() == Ok(true);
     run.pass_over_rest();
@@ -80,10 +79,12 @@ fn only_member((expr, set): (&Expr, &Span)) -> Option<(Span, Span)> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rejected;
 
+/// A packet, and what the caller gives with it.
 #[derive(Clone, Copy)]
-struct Packet<'p> {
-    data: &'p [u8],
-    wire_len: u32,
+pub(super) struct Packet<'p> {
+    pub(super) data: &'p [u8],
+    pub(super) wire_len: u32,
+    pub(super) inputs: &'p [u32],
 }
 
 /// The surroundings of a node.
@@ -98,6 +99,8 @@ struct Outer {
     is_end_of_set: bool,
     /// Among the words of a set's IPv6 addresses.
     words: Option<Words>,
+    /// What is said of a test that cannot be evaluated, where that does not reject the packet.
+    unknown: Option<bool>,
 }
 
 /// Words of the IPv6 addresses of a set, which are asked for behind its other members. A word is asked for once for all addresses
@@ -169,22 +172,32 @@ impl Run<'_> {
         Ok(match self.tree.node(id) {
             TreeNode::True => Some(true),
             TreeNode::False => Some(false),
-            TreeNode::Test(cond) => Some(self.test(cond, outer)?),
+            TreeNode::Test(cond) => Some(self.test(cond, outer).or_else(|why| outer.unknown.ok_or(why))?),
             TreeNode::In(set) => {
                 let set = self.tree.set(set);
-                self.evaluate([set.value], outer)?;
-                let value = self.known(set.value);
-                Some(set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value)))
+                match self.evaluate([set.value], outer) {
+                    Ok(()) => {
+                        let value = self.known(set.value);
+                        Some(set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value)))
+                    }
+                    Err(why) => Some(outer.unknown.ok_or(why)?),
+                }
             }
-            TreeNode::Eval(value) => {
-                self.evaluate([value], outer)?;
-                Some(true)
-            }
+            TreeNode::Eval(value) => match self.evaluate([value], outer) {
+                Ok(()) => Some(true),
+                Err(why) => Some(outer.unknown.ok_or(why)?),
+            },
             TreeNode::Not(a) => {
                 // `not` before a primitive is no part of its question.
                 let is_own = outer.span == Some(self.tree.span(a));
-                let inside = Outer { negated: is_own && !outer.negated, ..outer };
+                let unknown = outer.unknown.map(|unknown| !unknown);
+                let inside = Outer { negated: is_own && !outer.negated, unknown, ..outer };
                 self.tasks.extend([Task::Negate, Task::Visit(a, inside)]);
+                None
+            }
+            TreeNode::Try(a) => {
+                let unknown = outer.unknown.or(Some(false));
+                self.tasks.push(Task::Visit(a, Outer { unknown, ..outer }));
                 None
             }
             TreeNode::And(a, b) => {
@@ -220,7 +233,8 @@ impl Run<'_> {
                 None => self.begin_with_set(span, primitive),
             });
         }
-        Outer { primitive, span: Some(span), words: outer.words, ..Outer::default() }
+        let Outer { words, unknown, .. } = outer;
+        Outer { primitive, span: Some(span), words, unknown, ..Outer::default() }
     }
 
     /// Whether a primitive begins at a node where the text is another than around: it stays the same below, or nothing is
@@ -230,7 +244,7 @@ impl Run<'_> {
         // What the link type asks first, of every packet, has no text, and the filter stands behind it.
         let is_same = |operand: TreeId| self.tree.span(operand) == span && span != Span::default();
         match self.tree.node(id) {
-            TreeNode::Not(a) => is_same(a),
+            TreeNode::Not(a) | TreeNode::Try(a) => is_same(a),
             TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
             TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
                 true
@@ -494,7 +508,8 @@ fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: Value
     match pool.get(value) {
         Value::Const(k) => Ok(k),
         Value::Len => Ok(packet.wire_len),
-        Value::Input(_) => unreachable!("the language has no word for what a caller gives"),
+        // One that the caller has left out is taken for 0.
+        Value::Input(slot) => Ok(packet.inputs.get(slot as usize).copied().unwrap_or_default()),
         Value::Load { base, offset, size, order } => {
             let at = u64::from(known(base)) + u64::from(offset);
             load(packet.data, at, size, order)

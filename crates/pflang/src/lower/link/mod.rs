@@ -109,8 +109,7 @@ impl Lowerer<'_> {
         Some(self.compare(Rel::PrevLinkHdr, 4, Size::B2, RelOp::Ne, 0xff00))
     }
 
-    /// The whole program: `root` behind the values of `early` that it uses, and PPI's check that what follows is
-    /// 802.11.
+    /// The whole program: `root` behind the values of `early` that it uses, and what is asked of every packet.
     pub(crate) fn prelude(&mut self, root: TreeId) -> TreeId {
         let mut program = root;
         for (value, is_used) in self.early.clone().into_iter().rev() {
@@ -119,13 +118,20 @@ impl Lowerer<'_> {
                 program = self.and(computed, program);
             }
         }
-        if self.layers.linktype == LinkType::PPI {
-            // The field is little-endian.
-            let wlan = LinkType::IEEE802_11.to_dlt().swap_bytes();
-            let check = self.eq(Rel::Packet, 4, Size::B4, wlan);
-            program = self.and(check, program);
+        match self.carried_check() {
+            Some(check) => self.and(check, program),
+            None => program,
         }
-        program
+    }
+
+    /// PPI's check that what follows is 802.11.
+    pub(crate) fn carried_check(&mut self) -> Option<TreeId> {
+        if self.layers.linktype != LinkType::PPI {
+            return None;
+        }
+        // The field is little-endian.
+        let wlan = LinkType::IEEE802_11.to_dlt().swap_bytes();
+        Some(self.eq(Rel::Packet, 4, Size::B4, wlan))
     }
 
     /// `what` is not possible here, but is on the link types `places`.

@@ -44,6 +44,8 @@ pub(crate) enum Expected {
     SetItem,
     /// The other end of a range.
     Address,
+    /// A part of a program.
+    Program(&'static str),
     /// After a member on a line of a set's file.
     LineEnd,
 }

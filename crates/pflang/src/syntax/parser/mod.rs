@@ -25,6 +25,7 @@
 pub(crate) mod expected;
 mod ident;
 mod primitive;
+mod program;
 pub(crate) mod stop;
 
 use super::ast::{Arith, ArithId, ArithOp, Ast, Expr, ExprId, Proto, Quals, RelOp};
@@ -162,6 +163,8 @@ pub(super) enum Value {
 enum Reduced {
     /// It is the whole filter.
     Filter(ExprId),
+    /// It is a whole argument of a handler.
+    Argument(ArithId),
     /// Another is needed.
     Wants,
 }
@@ -177,6 +180,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) dialect: &'a Dialect,
     limits: &'a Limits,
     purpose: Purpose,
+    /// Where the test of a program begins that is being read.
+    pub(crate) test_start: Option<Span>,
     /// Where it stopped, for advice about it.
     pub(crate) stop: Option<Stop>,
 }
@@ -207,7 +212,8 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
         let (context, purpose) = (Context::Term, Purpose::Filter);
-        Parser { tokens, at: 0, ast, stack, context, quals: None, dialect, limits, purpose, stop: None }
+        let (quals, test_start, stop) = (None, None, None);
+        Parser { tokens, at: 0, ast, stack, context, quals, dialect, limits, purpose, test_start, stop }
     }
 
     /// Reads a filter, up to the end.
@@ -215,11 +221,16 @@ impl<'a> Parser<'a> {
         if self.tokens.list.len() == 1 && self.tokens.error.is_none() {
             return Ok(());
         }
+        self.ast.root = Some(self.expression()?);
+        Ok(())
+    }
+
+    /// Reads an expression, up to what ends it.
+    fn expression(&mut self) -> Step<ExprId> {
         loop {
             let Some(operand) = self.operand()? else { continue };
             if let Reduced::Filter(root) = self.reduce(operand)? {
-                self.ast.root = Some(root);
-                return Ok(());
+                return Ok(root);
             }
         }
     }
@@ -252,10 +263,21 @@ impl<'a> Parser<'a> {
                 self.open_at(token.span, FrameKind::Index { proto, address: false }, Context::Arith)
             }
             TokenKind::Sign(Sign::Ampersand) if self.context.allows_arith() => self.address_of(),
+            TokenKind::Name if self.context.allows_arith() && self.input(token).is_some() => {
+                let slot = self.input(token).unwrap_or_default();
+                self.next();
+                let id = self.ast.push_arith(Arith::Input(slot), token.span);
+                Ok(Some(Operand { value: Value::Arith(id), span: token.span }))
+            }
             _ if self.context.allows_id() && self.begins_id(token) => self.identifier().map(Some),
             _ if self.context.allows_term() => self.primitive(),
             _ => Err(self.unexpected(self.expected_operand())),
         }
+    }
+
+    /// Whether the next token ends an expression that has nothing open.
+    fn ends_expression(&self) -> bool {
+        matches!(self.peek().kind, TokenKind::End | TokenKind::Sign(Sign::Arrow))
     }
 
     /// `&proto[`.
@@ -277,10 +299,12 @@ impl<'a> Parser<'a> {
         loop {
             let reduced = match operand.value {
                 Value::Number(number) => self.reduce_number(number, operand.span)?,
+                Value::Arith(id) if self.ends_argument() => return Ok(Reduced::Argument(id)),
                 Value::Arith(id) => self.reduce_arith(id, operand.span)?,
                 Value::Id(id) => self.reduce_id(id, operand.span)?,
-                Value::Term(id) if self.stack.is_empty() && self.peek().kind == TokenKind::End => {
-                    return if self.tokens.error.is_some() {
+                Value::Term(id) if self.stack.is_empty() && self.ends_expression() => {
+                    let is_cut = self.peek().kind == TokenKind::End && self.tokens.error.is_some();
+                    return if is_cut {
                         Err(self.unexpected(Expected::Join))
                     } else {
                         Ok(Reduced::Filter(id))

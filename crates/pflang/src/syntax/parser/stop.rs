@@ -40,7 +40,11 @@ impl Parser<'_> {
         let text = self.tokens.text(token);
         let (code, message) = match token.kind {
             TokenKind::End => {
-                let text = if self.tokens.within == Within::Set { "line" } else { "filter" };
+                let text = match self.tokens.within {
+                    Within::Filter => "filter",
+                    Within::Program => "program",
+                    Within::Set => "line",
+                };
                 (Code::Unexpected, format!("the {text} ends too early"))
             }
             TokenKind::Name => (Code::UnknownWord, format!("unknown word `{}`", shown(text))),
@@ -79,6 +83,7 @@ impl Parser<'_> {
             Expected::Operator { .. } => "expected a comparison such as `= 80` or `& 1 != 0`".into(),
             Expected::Join => match self.protocol_before() {
                 Some(proto) => one_of(after_protocol(proto).to_vec()),
+                None if self.tokens.within == Within::Program => "expected `and`, `or` or `=>`".into(),
                 None => "expected `and`, `or` or the end".into(),
             },
             Expected::NoClose => "no parenthesis is open here".into(),
@@ -88,6 +93,7 @@ impl Parser<'_> {
             Expected::Size => "expected 1, 2 or 4: how many bytes to load".into(),
             Expected::ByteOperator => "expected `=`, `<`, `>`, `&` or `|`".into(),
             Expected::Name => "expected a name".into(),
+            Expected::Program(what) => format!("expected {what}"),
             Expected::FieldValue => "expected a number, a comparison or a list such as `(1 or 2)`".into(),
             Expected::OrClose => "expected `or` or `)`".into(),
             Expected::PrefixLength => "expected a prefix length from 0 to 32, or to 128 for IPv6".into(),

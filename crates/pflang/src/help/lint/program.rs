@@ -1,0 +1,120 @@
+//! Clauses of a program that are never reached, and what may surprise in each test.
+
+use super::list::answers;
+use super::{Decider, Helps, LINTS_MAX, Linted, lower_parts};
+use crate::Span;
+use crate::compiler::Compiler;
+use crate::diag::{Code, Diagnostic, Error};
+use crate::ir::tree::{Clause, TreeNode};
+use crate::matcher::ReadMatch;
+use crate::syntax::program::Line;
+use std::collections::HashSet;
+
+/// So many tests are looked at one by one.
+const TESTS_MAX: usize = 200;
+
+/// The warnings about a program, in the order of the text.
+pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagnostic>, Error> {
+    let mut read = compiler.read_match(source)?;
+    let mut lints = never_reached(compiler, &mut read)?;
+    let mut decider = Decider::new(compiler.limits, &read.clock);
+    for line in read.program.lines.iter().take(TESTS_MAX) {
+        let Line::Clause(clause) = line else { continue };
+        let text = clause.test_span.text(read.text());
+        let begin = clause.test_span.start;
+        for mut lint in of_test(compiler, text, &mut decider) {
+            let moved = |span: Span| Span::new(span.start + begin, span.end + begin);
+            lint.span = moved(lint.span);
+            lint.also = lint.also.map(|(span, text)| (moved(span), text));
+            lints.push(lint);
+        }
+    }
+    lints.sort_by_key(|lint| (lint.span.start, lint.code));
+    lints.truncate(LINTS_MAX);
+    Ok(lints.into_iter().map(|lint| read.locate(lint)).collect())
+}
+
+/// What may surprise in a test that stands alone. One that asks for inputs cannot.
+fn of_test(compiler: &Compiler, text: &str, decider: &mut Decider) -> Vec<Diagnostic> {
+    let Ok(ast) = compiler.parse(text) else { return Vec::new() };
+    let Ok(mut parts) = lower_parts(compiler, &ast, decider.clock) else { return Vec::new() };
+    let mut lints =
+        Linted { compiler, ast: &ast, source: text, helps: Helps::Made }.lints(&mut parts, decider);
+    // Here `not` turns what cannot be read.
+    lints.retain(|lint| lint.code != Code::NotOverLoad);
+    lints
+}
+
+/// The clauses that no packet reaches with a yes. Of a block that nothing enters, the clauses within are not told.
+fn never_reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<Vec<Diagnostic>, Error> {
+    let always = read.lowered.tree.push(TreeNode::True, Span::default());
+    let reached = reached(compiler, read, always)?;
+    let (mut lints, mut at) = (Vec::new(), 0);
+    // For each open block: whether it is entered, and whether `otherwise` has come.
+    let mut open = vec![(true, false)];
+    for line in &read.program.lines {
+        let Line::Clause(clause) = line else {
+            open.pop();
+            at += 1;
+            continue;
+        };
+        let number = at as u32 + 1;
+        at += 1;
+        let is_reached = reached.contains(&number);
+        let is_within = open.iter().all(|(is_entered, _)| *is_entered);
+        if let (false, true, Some((_, is_over))) = (is_reached, is_within, open.last()) {
+            let why = if *is_over {
+                "`otherwise` stands before it, which takes every packet"
+            } else {
+                "no packet that those before it leave has what it asks for"
+            };
+            let found = Diagnostic::new(Code::NeverDecides, clause.span, "this clause is never reached");
+            lints.push(found.label(why).help("remove it, or move it further to the front"));
+        }
+        if let Some((_, is_over)) = open.last_mut() {
+            *is_over |= clause.test.is_none();
+        }
+        if clause.call.is_none() {
+            open.push((is_reached, false));
+        }
+    }
+    Ok(lints)
+}
+
+/// The places of the clauses that some packet reaches with a yes, counted from 1.
+fn reached(
+    compiler: &Compiler,
+    read: &mut ReadMatch,
+    always: crate::ir::tree::TreeId,
+) -> Result<HashSet<u32>, Error> {
+    let mut clauses = Vec::new();
+    let mut blocks = Vec::new();
+    for (place, clause) in (1..).zip(&read.lowered.clauses) {
+        match *clause {
+            Clause::Leaf(root, _) => clauses.push(Clause::Leaf(root, place)),
+            Clause::Block(root) => {
+                blocks.push(place);
+                clauses.push(Clause::Block(root));
+            }
+            // What reaches the end of a block has entered it as well.
+            Clause::End => {
+                let block = blocks.pop().unwrap_or_default();
+                clauses.extend([Clause::Leaf(always, block), Clause::End]);
+            }
+        }
+    }
+    let graph = read.graph_of(compiler, clauses)?;
+    let mut reached = answers(graph.graph());
+    // Who reaches a clause has entered the blocks around it.
+    for (place, clause) in (1..).zip(&read.lowered.clauses) {
+        match clause {
+            Clause::Block(_) => blocks.push(place),
+            Clause::End => {
+                blocks.pop();
+            }
+            Clause::Leaf(..) if reached.contains(&place) => reached.extend(&blocks),
+            Clause::Leaf(..) => {}
+        }
+    }
+    Ok(reached)
+}

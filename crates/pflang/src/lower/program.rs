@@ -1,0 +1,216 @@
+//! pfmatch programs: clauses as trees of tests, and what their handlers are called with as values of leaves.
+//!
+//! A test means what it means as a filter, but for what lies outside of the packet: what cannot be read makes the comparison that reads it
+//! false, and rejects nothing. Within a block, and in the arguments of a handler, headers are where the tests on the way there have
+//! found them: `vlan => { ip => a }` asks for IP within the VLAN. That holds for encapsulations that must have matched to get
+//! there, whatever the dialect says of those in the rest of a test.
+
+use super::arith::{Operand, Transport};
+use super::layers::Layers;
+use super::lowerer::{Lowerer, Padding, Scope};
+use super::{NODES_LIKELY, Options, Result};
+use crate::clock::Clock;
+use crate::ir::ValueId;
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
+use crate::syntax::ast::{ArithId, Ast};
+use crate::syntax::program::{self, Call, Line, Program};
+use decide::LeafTable;
+use std::collections::HashMap;
+
+/// A lowered program.
+#[derive(Clone, Debug, Default)]
+pub struct LoweredProgram {
+    /// The tests of all clauses.
+    pub tree: Tree,
+    /// The clauses. Each leads to a leaf of `leaves`.
+    pub clauses: Vec<Clause>,
+    /// The answer of each is the number of its handler.
+    pub leaves: LeafTable,
+    /// The names of the handlers, in the order in which they are first named.
+    pub handlers: Vec<String>,
+    /// Those of the syntax tree, and the members in files of sets.
+    pub terms: usize,
+}
+
+/// Lowers a program.
+///
+/// # Errors
+/// As [`lower`](super::lower::lower), of the first clause that is wrong.
+pub(crate) fn lower_program(
+    program: &Program,
+    options: &Options<'_>,
+    clock: Clock,
+) -> Result<LoweredProgram> {
+    let tree = Tree::with_capacity(NODES_LIKELY);
+    let lowered = LoweredProgram { tree, terms: program.ast.terms, ..LoweredProgram::default() };
+    let mut clauses = Clauses { ast: &program.ast, options, clock, lowered, ids: Ids::default() };
+    clauses.lowered.tree.pool.widen_row(program.ast.inputs.len() as u32);
+    // Where the headers are within the blocks at hand: `None` where the packet begins with them.
+    let mut open: Vec<Option<Layers>> = vec![None];
+    for line in &program.lines {
+        let around = open.last().copied().flatten();
+        match line {
+            Line::End => {
+                open.pop();
+                clauses.lowered.clauses.push(Clause::End);
+            }
+            Line::Clause(clause) => {
+                let inside = clauses.clause(clause, around)?;
+                if clause.call.is_none() {
+                    open.push(inside);
+                }
+            }
+        }
+    }
+    Ok(clauses.lowered)
+}
+
+struct Clauses<'p> {
+    ast: &'p Ast,
+    options: &'p Options<'p>,
+    clock: Clock,
+    lowered: LoweredProgram,
+    ids: Ids,
+}
+
+/// A clause whose test has been lowered.
+struct Begun<'p> {
+    lowerer: Lowerer<'p>,
+    /// Where the headers were before it.
+    before: Layers,
+    test: TreeId,
+}
+
+/// What has a number already.
+#[derive(Default)]
+struct Ids {
+    handlers: HashMap<String, u32>,
+    leaves: HashMap<(u32, Vec<ValueId>), u32>,
+}
+
+impl<'p> Clauses<'p> {
+    /// Adds a clause; gives where the headers are behind its test.
+    fn clause(&mut self, clause: &program::Clause, around: Option<Layers>) -> Result<Option<Layers>> {
+        let Begun { mut lowerer, before, test } = self.test(clause, around)?;
+        lowerer.layers = lowerer.layers_behind(self.ast, clause, before);
+        let (root, values) = match &clause.call {
+            Some(call) => lowerer.arguments(self.ast, clause, call, test)?,
+            None => (test, Vec::new()),
+        };
+        let Lowerer { tree, terms, layers, .. } = lowerer;
+        (self.lowered.tree, self.lowered.terms) = (tree, terms);
+        let clause = match &clause.call {
+            Some(call) => Clause::Leaf(root, self.leaf(call, values)),
+            None => Clause::Block(root),
+        };
+        self.lowered.clauses.push(clause);
+        Ok(Some(layers))
+    }
+
+    /// Lowers the test of a clause.
+    fn test(&mut self, clause: &program::Clause, around: Option<Layers>) -> Result<Begun<'p>> {
+        let (ast, options, clock, terms) = (self.ast, self.options, self.clock, self.lowered.terms);
+        let begin = |tree: Tree, padding: Padding| {
+            let mut lowerer = Lowerer::new(options, tree, clock, padding)?;
+            let before = around.unwrap_or(lowerer.layers);
+            (lowerer.terms, lowerer.layers, lowerer.tries) = (terms, before, true);
+            let test = lowerer.test(ast, clause)?;
+            Ok(Begun { lowerer, before, test })
+        };
+        let begun = begin(std::mem::take(&mut self.lowered.tree), Padding::Counted)?;
+        let forgets = begun.lowerer.forgets_padding();
+        if forgets { begin(begun.lowerer.tree, Padding::Forgotten) } else { Ok(begun) }
+    }
+
+    /// The leaf where a handler is called with these values.
+    fn leaf(&mut self, call: &Call, values: Vec<ValueId>) -> u32 {
+        let Ids { handlers, leaves } = &mut self.ids;
+        let next = handlers.len() as u32;
+        let handler = *handlers.entry(call.handler.clone()).or_insert(next);
+        if handler == next {
+            self.lowered.handlers.push(call.handler.clone());
+        }
+        let table = &mut self.lowered.leaves;
+        match leaves.get(&(handler, values.clone())) {
+            Some(leaf) => *leaf,
+            None => {
+                let leaf = table.add(handler, &values);
+                leaves.insert((handler, values), leaf);
+                leaf
+            }
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    fn test(&mut self, ast: &Ast, clause: &program::Clause) -> Result {
+        self.filter = clause.test_span;
+        self.span = clause.test_span;
+        let Some(test) = clause.test else { return Ok(self.truth(true)) };
+        let root = self.expression(ast, test)?;
+        self.span = clause.test_span;
+        match self.carried_check() {
+            Some(check) => {
+                let check = self.tried(check);
+                Ok(self.and(check, root))
+            }
+            None => Ok(root),
+        }
+    }
+
+    /// Where the headers are in packets for which a test holds: behind those encapsulations that must have matched.
+    fn layers_behind(&mut self, ast: &Ast, clause: &program::Clause, before: Layers) -> Layers {
+        if self.layers == before || self.scope != Scope::Filter {
+            return self.layers;
+        }
+        let (after, terms) = (self.layers, self.terms);
+        (self.layers, self.scope) = (before, Scope::Alternative);
+        // Where this means nothing, the test means nothing either: what `vlan or …` has shifted is in doubt then.
+        let is_known = self.test(ast, clause).is_ok();
+        let behind = if is_known { self.layers } else { before };
+        (self.layers, self.scope, self.terms) = (after, Scope::Filter, terms);
+        behind
+    }
+
+    /// A test with what the arguments of a handler ask for, and their values.
+    fn arguments(
+        &mut self,
+        ast: &Ast,
+        clause: &program::Clause,
+        call: &Call,
+        test: TreeId,
+    ) -> Result<(TreeId, Vec<ValueId>)> {
+        let mut root = test;
+        let mut values = Vec::with_capacity(call.arguments.len());
+        for &argument in &call.arguments {
+            self.span = ast.arith_spans[argument.0 as usize];
+            let Operand { value, guard, .. } = self.argument(ast, argument)?;
+            values.push(value);
+            let mut asked = guard;
+            if self.tree.pool.as_const(value).is_none() {
+                let evaluated = self.eval(value);
+                asked = Some(match guard {
+                    Some(guard) => self.and(guard, evaluated),
+                    None => evaluated,
+                });
+            }
+            if let Some(asked) = asked {
+                let asked = self.tried(asked);
+                self.span = clause.span;
+                root = self.and(root, asked);
+            }
+        }
+        self.span = clause.span;
+        Ok((root, values))
+    }
+
+    fn argument(&mut self, ast: &Ast, argument: ArithId) -> Result<Operand> {
+        let operand = self.operand(ast, argument, Transport::Ip4)?;
+        self.check_limits()?;
+        Ok(operand)
+    }
+
+    fn tried(&mut self, test: TreeId) -> TreeId {
+        self.push(TreeNode::Try(test))
+    }
+}

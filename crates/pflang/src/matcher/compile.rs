@@ -1,0 +1,213 @@
+//! From the text of a program to what runs.
+//!
+//! ```text
+//! text -> names replaced -> syntax -> one tree, clauses, leaves -> graph -> optimised -> code
+//! ```
+
+use super::Matcher;
+use super::substitute::Substituted;
+use crate::clock::{Clock, worded};
+use crate::compiler::{Compiler, whole};
+use crate::diag::{Diagnostic, Error};
+use crate::ir::tree::Clause;
+use crate::ir::verify::Checked;
+use crate::ir::{self, Graph};
+use crate::lower::{self, LoweredProgram};
+use crate::syntax::program::{self, Line, Program, Wrong};
+use decide::{Decision, LeafTable, Pool};
+
+impl Compiler {
+    /// Compiles a pfmatch program: what is done with a packet, by the first clause whose test holds.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let program = "match {
+    ///     tcp port 80 => web(ip[8], len)   -- its time to live, and its length
+    ///     ip => { udp => datagram; otherwise => other }
+    ///     arp => arp
+    /// }";
+    /// let matcher = Compiler::new(LinkType::EN10MB).compile_match(program)?;
+    /// assert_eq!(matcher.handlers().collect::<Vec<_>>(), ["web", "datagram", "other", "arp"]);
+    ///
+    /// let mut frame = [0; 60];
+    /// frame[12..14].copy_from_slice(&[0x08, 0x00]);
+    /// frame[14] = 0x45;
+    /// frame[22..24].copy_from_slice(&[64, 6]);
+    /// frame[36..38].copy_from_slice(&[0, 80]);
+    /// let mut values = Vec::new();
+    /// let call = matcher.call(&frame, &mut values).unwrap();
+    /// assert_eq!((call.handler, call.arguments), ("web", &[64, 60][..]));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// A test is a filter, with all that filters may have, or `otherwise`; an argument is arithmetic as in a relation. `match (name, …) {`
+    /// declares numbers that the caller gives with each packet, which tests and arguments may name; [`Compiler::inputs`] does so for all
+    /// programs. A clause ends with `,`, `;` or nothing, a comment reaches from `--` to the end of the line.
+    ///
+    /// The meaning differs from that of filters in one point: what lies outside of the packet makes the comparison that reads it false,
+    /// and no more, so that `or` goes on and `not` turns it. A clause does not match whose arguments cannot be computed. A block that has
+    /// been entered decides: no clause behind it is asked. Within a block and in arguments, encapsulations count that must have matched on
+    /// the way there: `vlan => { ip => a }` asks for IP within the VLAN.
+    ///
+    /// # Errors
+    /// The first error in the text, with its place.
+    pub fn compile_match(&self, source: &str) -> Result<Matcher, Error> {
+        let read = self.read_match(source)?;
+        let graph = read.graph(self)?;
+        let LoweredProgram { leaves, handlers, tree, .. } = &read.lowered;
+        let ready = self.ready(graph, leaves, &tree.pool);
+        let (decision, leaves) = ready.map_err(|error| Error::new(error, source.into()))?;
+        let inputs = read.program.ast.inputs.clone();
+        let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
+        Ok(Matcher::new((source.into(), self.linktype()), decision, leaves, (handlers.clone(), inputs)))
+    }
+
+    /// What a program names, without compiling it.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let parts = Compiler::new(LinkType::EN10MB).parts_of_match("match (mark) { mark = 1 => a, tcp => b }")?;
+    /// assert_eq!((parts.handlers, parts.inputs), (vec!["a".to_owned(), "b".to_owned()], vec!["mark".to_owned()]));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
+    pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
+        let read = self.read_match(source)?;
+        let LoweredProgram { handlers, leaves, .. } = read.lowered;
+        let mut with_arguments: Vec<String> = Vec::new();
+        for (handler, _) in leaves.iter().filter(|(_, values)| !values.is_empty()) {
+            let name = &handlers[handler as usize];
+            if !with_arguments.contains(name) {
+                with_arguments.push(name.clone());
+            }
+        }
+        Ok(MatchParts { handlers, with_arguments, inputs: read.program.ast.inputs })
+    }
+
+    /// A program up to its tree of tests.
+    pub(crate) fn read_match(&self, source: &str) -> Result<ReadMatch, Error> {
+        let substituted = Substituted::of(source, &self.substitutions);
+        let substituted = substituted.map_err(|found| Error::new(found, source.into()))?;
+        let clock = Clock::new(self.limits);
+        let program = program::parse(&substituted.text, &self.inputs, &self.dialect, &self.limits);
+        let program = program.map_err(|Wrong { found, test }| {
+            let test = test.map(|test| substituted.as_written(test));
+            Error::new(Box::new(located(*found, &substituted)), source.into()).in_test(test)
+        })?;
+        let lowered = lower::lower_program(&program, &self.lower_options(), clock).and_then(|lowered| {
+            clock.check(whole(&substituted.text))?;
+            Ok(lowered)
+        });
+        match lowered {
+            Ok(lowered) => Ok(ReadMatch { source: source.to_owned(), substituted, clock, program, lowered }),
+            Err(found) => Err(as_written(found, &substituted, &program, source)),
+        }
+    }
+
+    /// Decision and values, ready to run.
+    fn ready(
+        &self,
+        graph: Checked,
+        leaves: &LeafTable,
+        pool: &Pool,
+    ) -> Result<(Decision, decide::LeafValues), Box<Diagnostic>> {
+        let options = self.decide_options();
+        let ready = Decision::of_checked(graph, &options)
+            .map_err(decide::Error::from)
+            .and_then(|decision| Ok((decision, leaves.compile(pool, &options)?)));
+        ready.map_err(|error| worded(error, crate::Span::default()))
+    }
+}
+
+/// What a program names, from [`Compiler::parts_of_match`].
+///
+/// ```
+/// # use pflang::{Compiler, LinkType};
+/// let parts = Compiler::new(LinkType::EN10MB).parts_of_match("match { arp => a }")?;
+/// assert!(parts.inputs.is_empty());
+/// # Ok::<(), pflang::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MatchParts {
+    /// Its handlers, in the order in which they are first named.
+    pub handlers: Vec<String>,
+    /// Those that are called with arguments.
+    pub with_arguments: Vec<String>,
+    /// Its inputs, in the order of their row.
+    pub inputs: Vec<String>,
+}
+
+/// A program that has been read.
+pub(crate) struct ReadMatch {
+    source: String,
+    substituted: Substituted,
+    pub(crate) clock: Clock,
+    pub(crate) program: Program,
+    pub(crate) lowered: LoweredProgram,
+}
+
+impl ReadMatch {
+    /// The text in which spans of the program and the graph are places.
+    pub(crate) fn text(&self) -> &str {
+        &self.substituted.text
+    }
+
+    /// The graph that decides it.
+    pub(crate) fn graph(&self, compiler: &Compiler) -> Result<Checked, Error> {
+        self.graph_of(compiler, self.lowered.clauses.clone())
+    }
+
+    /// The graph of other clauses over the same tests.
+    pub(crate) fn graph_of(&self, compiler: &Compiler, mut clauses: Vec<Clause>) -> Result<Checked, Error> {
+        let (tree, text) = (self.lowered.tree.clone(), &self.substituted.text);
+        compiler
+            .checked(tree, &mut clauses, compiler.passes(), &self.clock, text)
+            .map_err(|found| as_written(found, &self.substituted, &self.program, &self.source))
+    }
+
+    /// The graph load for load as the text has it.
+    pub(crate) fn graph_as_written(&self) -> Result<Graph, Error> {
+        let built =
+            ir::build::build_within(self.lowered.tree.clone(), &self.lowered.clauses, self.clock.budget());
+        built.map_err(|exceeded| {
+            let found = worded(exceeded.into(), whole(self.text()));
+            as_written(found, &self.substituted, &self.program, &self.source)
+        })
+    }
+
+    /// Where a place of the text stands in the text as written.
+    pub(crate) fn as_written(&self, span: crate::Span) -> crate::Span {
+        self.substituted.as_written(span)
+    }
+
+    /// A finding about the program, with its place as written.
+    pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
+        located(found, &self.substituted)
+    }
+}
+
+/// A finding about the text whose names were replaced, as one about the text as written.
+fn located(mut found: Diagnostic, substituted: &Substituted) -> Diagnostic {
+    if let (Some(value), None) = (substituted.origin(found.span), &found.help) {
+        found.help = Some(format!("this name stands for `{value}`"));
+    }
+    found.span = substituted.as_written(found.span);
+    found.also = found.also.map(|(span, text)| (substituted.as_written(span), text));
+    found
+}
+
+/// An error, which knows the test that it is about.
+fn as_written(found: Box<Diagnostic>, substituted: &Substituted, program: &Program, source: &str) -> Error {
+    let at = found.span;
+    let test = program.lines.iter().find_map(|line| match line {
+        Line::Clause(clause) if clause.test_span.start <= at.start && at.end <= clause.test_span.end => {
+            Some(substituted.as_written(clause.test_span))
+        }
+        _ => None,
+    });
+    Error::new(Box::new(located(*found, substituted)), source.into()).in_test(test)
+}
