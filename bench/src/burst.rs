@@ -4,7 +4,7 @@ use crate::engines::{calls, compiled, native};
 use crate::race::{Engine, engine, race};
 use crate::report::{Report, Target::AtLeast};
 use crate::traffic::{Descriptor, Mix, Traffic};
-use pflang::{Compiler, Filter};
+use pflang::{Compiler, Filter, Packet};
 use wire::LinkType;
 
 const SUITE: &str = "burst";
@@ -50,13 +50,21 @@ fn prefetch(report: &mut Report, traffic: &Traffic, target: f64) {
 
 /// Calls [`Filter::match_burst`], with whichever engine it chooses, on runs of packets.
 fn matched(filter: &Filter) -> Engine<'_, Descriptor> {
-    engine("burst", move |packets: &[Descriptor]| {
+    matching("burst", |packets, bits| filter.match_burst(packets, bits))
+}
+
+/// Calls something that matches bursts on runs of packets.
+pub(crate) fn matching<'e>(
+    name: &'static str,
+    matches: impl Fn(&[Packet<'_>], &mut [u64]) -> usize + 'e,
+) -> Engine<'e, Descriptor> {
+    engine(name, move |packets: &[Descriptor]| {
         let mut bitmap = [0_u64; BURST / 64];
         let mut count = 0;
         for run in packets.chunks(BURST) {
             // SAFETY: a descriptor has the layout of a packet and points into live memory.
             let run = unsafe { std::slice::from_raw_parts(run.as_ptr().cast(), run.len()) };
-            count += filter.match_burst(run, &mut bitmap) as u64;
+            count += matches(run, &mut bitmap) as u64;
         }
         count
     })

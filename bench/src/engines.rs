@@ -5,7 +5,7 @@ use crate::race::{Engine, engine};
 use crate::traffic::Descriptor;
 use pflang::internals::exec::NativeFilter;
 use pflang::{Backend, Compiler, Filter};
-use testkit::oracle::{self, Libpcap, Options};
+use testkit::oracle::{self, BpfProgram, Libpcap, Options};
 use wire::LinkType;
 
 /// A loop that calls through a pointer that nobody can see through, the same for all.
@@ -57,7 +57,12 @@ pub(crate) fn interpreter<'e>(source: &str) -> Engine<'e, Descriptor> {
 pub(crate) fn libpcap<'e>(pcap: Libpcap, source: &str) -> Engine<'e, Descriptor> {
     let options = Options { optimise: true, ..Options::default() };
     let program = pcap.compile(LinkType::EN10MB, source, options).expect("libpcap compiles it");
-    engine("libpcap bpf_filter", move |packets: &[Descriptor]| {
+    bpf_filter("libpcap bpf_filter", program)
+}
+
+/// Bytecode in libpcap's `bpf_filter`.
+pub(crate) fn bpf_filter<'e>(name: &'static str, program: BpfProgram) -> Engine<'e, Descriptor> {
+    engine(name, move |packets: &[Descriptor]| {
         let mut count = 0;
         for packet in packets {
             // SAFETY: as in `call_each`.

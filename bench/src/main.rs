@@ -4,6 +4,7 @@
 //! count is compared in every repetition before a time is believed. Suites by name: `make bench BENCH=packet`.
 
 mod burst;
+mod bytecode;
 mod command;
 mod drain;
 mod engine;
@@ -37,6 +38,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "command", about: "`sluss filter` against tcpdump and the least C that does the work", run: command::run },
     Suite { name: "packet", about: "one packet a call, hot in cache", run: packet::run },
     Suite { name: "burst", about: "a burst of packets a call", run: burst::run },
+    Suite { name: "bytecode", about: "libpcap's bytecode run here, against the same filters as text and against bpf_filter", run: bytecode::run },
     Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
     Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },

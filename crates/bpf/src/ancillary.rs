@@ -141,17 +141,16 @@ impl fmt::Display for Ancillary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KernelPlace {
     Data(Ancillary),
-    /// Behind `SKF_AD_OFF`, but nothing is known to stand there.
-    Unknown,
     NetworkHeader,
     LinkHeader,
 }
 
 impl KernelPlace {
-    /// Of an absolute load; `None` for offsets in packets.
+    /// Of an absolute load; `None` for offsets in packets, and for those at which nothing stands: they lie outside of any packet, and libpcap's
+    /// programs have such where a link type has no header of the kind.
     pub(crate) fn of(offset: u32) -> Option<KernelPlace> {
         match offset {
-            ANCILLARY.. => Some(Ancillary::at(offset).map_or(KernelPlace::Unknown, KernelPlace::Data)),
+            ANCILLARY.. => Ancillary::at(offset).map(KernelPlace::Data),
             NETWORK.. => Some(KernelPlace::NetworkHeader),
             LINK.. => Some(KernelPlace::LinkHeader),
             _ => None,

@@ -8,7 +8,8 @@ pub(crate) const CELLS: usize = 16;
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
+#[allow(missing_docs)]
+pub enum Op {
     Load(Register, Source),
     /// To the cell of this number, which may be none.
     Store(Register, u32),
@@ -25,14 +26,16 @@ pub(crate) enum Op {
 
 /// One of the two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Register {
+#[allow(missing_docs)]
+pub enum Register {
     A,
     X,
 }
 
 /// Where a load takes its value from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+#[allow(missing_docs)]
+pub enum Source {
     Constant,
     Len,
     Cell,
@@ -46,14 +49,16 @@ pub(crate) enum Source {
 
 /// A right operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operand {
+#[allow(missing_docs)]
+pub enum Operand {
     K,
     X,
 }
 
 /// The question of a jump about A and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
+#[allow(missing_docs)]
+pub enum Test {
     Equal,
     Greater,
     GreaterOrEqual,
@@ -62,13 +67,14 @@ pub(crate) enum Test {
 
 /// What a program returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Returned {
+#[allow(missing_docs)]
+pub enum Returned {
     K,
     A,
 }
 
 /// `None` for a code that is no instruction.
-pub(crate) fn decode(insn: Insn) -> Option<Op> {
+pub fn decode(insn: Insn) -> Option<Op> {
     if insn.code > 0xff {
         return None;
     }
@@ -146,7 +152,7 @@ impl Op {
 }
 
 /// Where an instruction at `pc` may go, beyond the end perhaps; nowhere for a return. `None` in the place of a jump backwards.
-pub(crate) fn successors(pc: usize, insn: Insn, op: Op) -> [Option<usize>; 2] {
+pub fn successors(pc: usize, insn: Insn, op: Op) -> [Option<usize>; 2] {
     let ahead = |distance: u32| Some(pc.saturating_add(1).saturating_add(distance as usize));
     match op {
         Op::Return(_) => [None, None],

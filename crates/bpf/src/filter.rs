@@ -3,7 +3,7 @@
 use crate::graph::graph;
 use crate::write::listed;
 use crate::{Ancillary, Error, ErrorKind, Options, Packet, Program};
-use decide::internals::exec::count_ones;
+use decide::internals::exec::{NativeFilter, count_ones};
 use decide::internals::ir::verify::Checked;
 use decide::internals::opt::Passes;
 use decide::internals::{c, cbpf, checked_graph};
@@ -168,6 +168,12 @@ impl Filter {
     /// ```
     pub fn burst_engine(&self) -> BurstEngine {
         self.0.decision.burst_engine()
+    }
+
+    /// The machine code.
+    #[doc(hidden)]
+    pub fn native(&self) -> Option<&NativeFilter> {
+        self.0.decision.native()
     }
 
     /// The graph that runs.

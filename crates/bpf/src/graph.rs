@@ -143,8 +143,8 @@ impl Walk<'_> {
                     let states = self.nodes.len() + self.graph.node_count() / NODES_PER_STATE;
                     let span = Span::default();
                     let within = budget.check_nodes(states, span);
-                    let within =
-                        within.and_then(|()| if states % 64 == 0 { budget.check(span) } else { Ok(()) });
+                    let within = within
+                        .and_then(|()| if states.is_multiple_of(64) { budget.check(span) } else { Ok(()) });
                     within.map_err(|exceeded| Error::from(decide::Error::from(exceeded)))?;
                 }
             }
@@ -314,7 +314,6 @@ impl Walk<'_> {
                     Err(Error::at(pc, ErrorKind::Ancillary(data), message).with_help(help))
                 }
             },
-            KernelPlace::Unknown => Err(only("it loads ancillary data that nobody knows of".into())),
             KernelPlace::NetworkHeader => Err(only(
                 "it loads from behind the network header, which only the kernel knows (SKF_NET_OFF)".into(),
             )),

@@ -53,4 +53,8 @@ pub use read::read;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::filter::Stages;
+    /// Instructions as what they do.
+    pub mod decode {
+        pub use crate::decode::{Op, Operand, Register, Returned, Source, Test, decode, successors};
+    }
 }

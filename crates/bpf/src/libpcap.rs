@@ -17,14 +17,22 @@ const NETMASK_UNKNOWN: u32 = 0xffff_ffff;
 /// `PCAP_ERRBUF_SIZE`.
 const ERROR_BUFFER_BYTES: usize = 256;
 
-/// The functions that are called, with the declarations of pcap/pcap.h.
+// The declarations of pcap/pcap.h.
+type FopenOffline = unsafe extern "C" fn(*mut libc::FILE, *mut c_char) -> *mut Handle;
+type Close = unsafe extern "C" fn(*mut Handle);
+type Geterr = unsafe extern "C" fn(*mut Handle) -> *mut c_char;
+type Compile = unsafe extern "C" fn(*mut Handle, *mut BpfProgram, *const c_char, c_int, u32) -> c_int;
+type Freecode = unsafe extern "C" fn(*mut BpfProgram);
+type LibVersion = unsafe extern "C" fn() -> *const c_char;
+
+/// The functions that are called.
 struct Libpcap {
-    fopen_offline: unsafe extern "C" fn(*mut libc::FILE, *mut c_char) -> *mut Handle,
-    close: unsafe extern "C" fn(*mut Handle),
-    geterr: unsafe extern "C" fn(*mut Handle) -> *mut c_char,
-    compile: unsafe extern "C" fn(*mut Handle, *mut BpfProgram, *const c_char, c_int, u32) -> c_int,
-    freecode: unsafe extern "C" fn(*mut BpfProgram),
-    lib_version: unsafe extern "C" fn() -> *const c_char,
+    fopen_offline: FopenOffline,
+    close: Close,
+    geterr: Geterr,
+    compile: Compile,
+    freecode: Freecode,
+    lib_version: LibVersion,
     lock: Mutex<()>,
 }
 
@@ -106,12 +114,12 @@ fn load() -> Option<Libpcap> {
     // SAFETY: each symbol is the function of that name, whose type is that of the field by the declarations of pcap/pcap.h.
     unsafe {
         Some(Libpcap {
-            fopen_offline: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_fopen_offline")?),
-            close: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_close")?),
-            geterr: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_geterr")?),
-            compile: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_compile")?),
-            freecode: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_freecode")?),
-            lib_version: std::mem::transmute::<*mut c_void, _>(symbol(c"pcap_lib_version")?),
+            fopen_offline: std::mem::transmute::<*mut c_void, FopenOffline>(symbol(c"pcap_fopen_offline")?),
+            close: std::mem::transmute::<*mut c_void, Close>(symbol(c"pcap_close")?),
+            geterr: std::mem::transmute::<*mut c_void, Geterr>(symbol(c"pcap_geterr")?),
+            compile: std::mem::transmute::<*mut c_void, Compile>(symbol(c"pcap_compile")?),
+            freecode: std::mem::transmute::<*mut c_void, Freecode>(symbol(c"pcap_freecode")?),
+            lib_version: std::mem::transmute::<*mut c_void, LibVersion>(symbol(c"pcap_lib_version")?),
             lock: Mutex::new(()),
         })
     }

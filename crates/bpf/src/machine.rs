@@ -3,7 +3,7 @@
 //! libpcap's `bpf_filter` is the judge of meaning, but loops for ever on some `protochain` programs, and nobody can look inside. [`run`] has a
 //! step limit and reports each step to an [`Observer`]; a test holds it to `bpf_filter` instruction by instruction.
 //!
-//! Not here: the kernel's ancillary data, and checks of a program ([`crate::check`]).
+//! Not here: the kernel's ancillary data, and checks of a program ([`Program::check`](crate::Program::check)).
 
 use crate::{Insn, op};
 

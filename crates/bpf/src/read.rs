@@ -37,6 +37,9 @@ pub fn read(bytes: &[u8]) -> Result<Program, Error> {
         Ok(text) if bytes.iter().all(is_text) => from_text(text)?,
         _ => raw(bytes)?,
     };
+    if insns.is_empty() {
+        return Err(Error::whole(ErrorKind::Text, "the program is empty").with_help(FORMATS));
+    }
     if insns.len() > INSNS_MAX {
         let message = format!("{} instructions, of which {INSNS_MAX} are read", insns.len());
         return Err(Error::whole(ErrorKind::TooLarge, message));
@@ -47,7 +50,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, Error> {
 fn from_text(text: &str) -> Result<Vec<Insn>, Error> {
     let first = text.trim_start();
     match first.as_bytes().first() {
-        None => Err(Error::whole(ErrorKind::Text, "the program is empty").with_help(FORMATS)),
+        None => Ok(Vec::new()),
         Some(b'(') => listing::read(text),
         Some(_) if text.contains('{') => c_array(text),
         Some(b'0'..=b'9') => decimal(text),

@@ -1,9 +1,12 @@
 //! What a program becomes means what the program means.
 
+use bpf::internals::Stages;
 use bpf::machine::{self, Outcome};
 use bpf::{Ancillary, Error, ErrorKind, Filter, Insn, Options, Packet, Program, Validate, op};
+use decide::internals::opt::Passes;
 use std::path::Path;
-use testkit::native::agree::random_packets;
+use testkit::c::{Call, Functions};
+use testkit::native::agree::{self, random_packets};
 use testkit::oracle::{self, Libpcap, kernel::Attached};
 use testkit::programs::random_program;
 use testkit::rng::Rng;
@@ -129,13 +132,28 @@ fn what_the_kernel_alone_knows_is_an_input_or_refused_by_name() {
             assert!(filter.matches_with(&[], 0, &row));
         }
     }
-    for (offset, told) in
-        [(0xffff_f001, "nobody knows"), (0xfff0_0000, "SKF_NET_OFF"), (0xffe0_0000, "SKF_LL_OFF")]
-    {
+    for (offset, told) in [(0xfff0_0000, "SKF_NET_OFF"), (0xffe0_0000, "SKF_LL_OFF")] {
         let load = Insn { code: op::LD | op::ABS | op::B, jt: 0, jf: 0, k: offset };
         let program = Program::from(vec![load, Insn { code: op::RET | op::A, ..Insn::default() }]);
         let error = Filter::new(&program, &Options::default()).unwrap_err();
         assert!(error.kind() == ErrorKind::KernelOnly && error.to_string().contains(told), "{error}");
+    }
+}
+
+#[test]
+fn cells_begin_as_zero() {
+    let program = bpf::read(b"4,96 0 0 3,21 0 1 0,6 0 0 1,6 0 0 0").unwrap();
+    assert!(program.check(Validate::Kernel).is_err() && program.check(Validate::Libpcap).is_ok());
+    assert!(Filter::new(&program, &Options::default()).unwrap().matches(&[]));
+}
+
+/// As libpcap has them where a link type has no header of the kind: outside of any packet.
+#[test]
+fn offsets_at_which_nothing_stands_reject() {
+    for offset in [0xffff_ffff, 0xffff_f001, 0x8000_0000] {
+        let load = Insn { code: op::LD | op::ABS | op::B, jt: 0, jf: 0, k: offset };
+        let program = Program::from(vec![load, Insn { code: op::RET, k: 1, ..Insn::default() }]);
+        assert!(!Filter::new(&program, &Options::default()).unwrap().matches(&[7; 100]));
     }
 }
 
@@ -202,4 +220,38 @@ fn the_kernel_runs_programs_otherwise_where_it_is_said() {
     let wraps =
         [plain(op::LDX | op::IMM, u32::MAX), plain(op::LD | op::IND | op::B, 2), plain(op::RET | op::A, 0)];
     assert_eq!(run(&wraps, &[7; 20]), (false, true));
+}
+
+/// In every back end there is: machine code with other options, the mask VM with each set of instructions, and C.
+#[test]
+fn random_programs_run_in_every_back_end() {
+    let mut rng = Rng::new(8);
+    let mut functions = Vec::new();
+    let mut programs = Vec::new();
+    let packets = random_packets(&mut rng);
+    for i in 0..60 {
+        let program = Program::from(random_program(&mut rng));
+        let options = Options::default();
+        let stages = Stages::new(&program, &[], &options).unwrap();
+        let optimised = stages.checked(Passes::ALL, &options).unwrap();
+        for (graph, what) in [(&stages.graph, "as built"), (optimised.graph(), "optimised")] {
+            let what = format!("{}, {what}", stages.listing);
+            agree::check(graph, &packets, &agree::options(&mut rng), &what);
+        }
+        functions.push((format!("f{i}"), stages.to_c(&format!("f{i}"), &options).unwrap()));
+        programs.push(program);
+    }
+    let Some(compiled) = Functions::compile("random programs as C", &functions) else { return };
+    let (mut calls, mut expected) = (Vec::new(), Vec::new());
+    for (i, program) in programs.iter().enumerate() {
+        for (data, wire_len) in &packets {
+            calls.push(Call { function: i, data, wire_len: *wire_len });
+            let end = machine::run(program.insns(), data, *wire_len, usize::MAX, &mut ());
+            expected.push(u32::from(end.accepts()));
+        }
+    }
+    for (how, answers) in compiled.run(&calls) {
+        let wrong = answers.iter().zip(&expected).position(|(answer, expected)| answer != expected);
+        assert_eq!(wrong.map(|i| &functions[calls[i].function].1), None, "{how}");
+    }
 }

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Filter(FilterArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
-    /// Print any stage of a filter, from syntax tree to machine code, or write it in C.
+    /// Print any stage of a filter, from tree to machine code, or write it as C or BPF.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
@@ -427,12 +427,30 @@ pub(crate) struct CompileArgs {
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
     pub(crate) stage: Stage,
-    /// What to write instead: `c`, a function in C.
-    #[arg(long, value_name = "TARGET", hide_possible_values = true, conflicts_with = "stage")]
+    /// What to write instead: `c` or `cbpf`.
+    #[arg(
+        long,
+        value_name = "TARGET",
+        hide_possible_values = true,
+        conflicts_with = "stage",
+        long_help = "What to write instead: `c`, a function in C, or `cbpf`, bytecode"
+    )]
     pub(crate) to: Option<Target>,
     /// The function's name.
     #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", value_parser = c_name)]
     pub(crate) name: String,
+    /// How bytecode is written: `ddd`, `dd`, `d`, `raw` or `xt_bpf`.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        requires = "to",
+        hide_short_help = true,
+        hide_possible_values = true,
+        value_parser = formats(),
+        long_help = "How bytecode is written: `ddd`, `dd` or `d`, as tcpdump has it (`ddd` unless said otherwise), `raw` struct \
+                     sock_filter, or one line for `xt_bpf`"
+    )]
+    pub(crate) format: Option<bpf::Format>,
     /// Write to a file.
     #[arg(short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -445,6 +463,8 @@ pub(crate) struct CompileArgs {
 pub(crate) enum Target {
     /// A function in C.
     C,
+    /// Classic BPF.
+    Cbpf,
 }
 
 impl Target {
@@ -452,6 +472,7 @@ impl Target {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Target::C => "c",
+            Target::Cbpf => "cbpf",
         }
     }
 }
@@ -461,6 +482,11 @@ fn c_name(name: &str) -> Result<String, String> {
         allowed if allowed == name => Ok(allowed),
         other => Err(format!("C does not allow this name; `{other}` would do")),
     }
+}
+
+fn formats() -> impl TypedValueParser<Value = bpf::Format> {
+    PossibleValuesParser::new(bpf::Format::ALL.iter().map(|format| format.name()))
+        .try_map(|name| name.parse())
 }
 
 fn stages() -> impl TypedValueParser<Value = Stage> {

@@ -1,4 +1,4 @@
-//! `sluss compile`: any stage of a compilation, or a filter for another compiler, as text.
+//! `sluss compile`: any stage of a compilation as text, or a filter written for another compiler or machine.
 
 use crate::args::{At, CompileArgs, Target};
 use crate::bytecode;
@@ -6,9 +6,9 @@ use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language::{self, FilterText};
 use crate::matches;
-use crate::terminal::{Terminal, print};
+use crate::terminal::{Terminal, print_with};
 use bpf::internals::Stages;
-use bpf::{Options, Program};
+use bpf::{Format, Options, Program};
 use decide::internals::ir::print::listing;
 use pflang::internals::print_graph;
 use pflang::{Diagnostic, Stage};
@@ -17,6 +17,9 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if args.format.is_some() && args.to != Some(Target::Cbpf) {
+        return Err(Failure::user("`--format` is how bytecode is written: it stands beside `--to cbpf`"));
+    }
     let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
     let (printed, lints) = match bytecode::of(&source, &args.text.program, linktype, &args.text.language)? {
@@ -29,19 +32,26 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         let mut object = json!({
             "v": 1,
             "type": "compile",
-            "filter": source.shown(),
+            "filter": if source.program().is_some() { source.shown() } else { source.to_string() },
             "linktype": linktype.to_string(),
         });
         match args.to {
             None => object["stage"] = args.stage.to_string().into(),
-            Some(target) => {
-                object["to"] = target.name().into();
-                object["name"] = args.name.as_str().into();
-            }
+            Some(target) => object["to"] = target.name().into(),
         }
-        object["text"] = printed.into();
+        match args.to {
+            Some(Target::C) => object["name"] = args.name.as_str().into(),
+            Some(Target::Cbpf) => object["format"] = args.format.unwrap_or_default().name().into(),
+            None => {}
+        }
+        // Raw instructions are no text.
+        match String::from_utf8(printed) {
+            Ok(text) if args.format != Some(Format::Raw) => object["text"] = text.into(),
+            Ok(text) => object["hex"] = hex(text.as_bytes()).into(),
+            Err(raw) => object["hex"] = hex(raw.as_bytes()).into(),
+        }
         object["lints"] = lints.into();
-        format!("{object}\n")
+        format!("{object}\n").into_bytes()
     } else {
         language::tell_lints(&lints, &source, terminal);
         printed
@@ -50,7 +60,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         Some(path) if path != Path::new("-") => {
             std::fs::write(path, output).map_err(|error| Failure::writing(&path.to_string_lossy(), &error))?
         }
-        _ => print(&output)?,
+        _ => print_with(|out| out.write_all(&output))?,
     }
     Ok(Outcome::Done)
 }
@@ -60,12 +70,13 @@ fn of_text(
     args: &CompileArgs,
     source: &FilterText,
     terminal: &Terminal,
-) -> Result<(String, Vec<Diagnostic>), Failure> {
+) -> Result<(Vec<u8>, Vec<Diagnostic>), Failure> {
     let language = &args.text.language;
     let compiler = language::compiler(args.text.linktype, language, At::Auto);
     let printed = match args.to {
-        None => compiler.print(source, args.stage),
-        Some(Target::C) => compiler.to_c(source, &args.name),
+        None => compiler.print(source, args.stage).map(String::into_bytes),
+        Some(Target::C) => compiler.to_c(source, &args.name).map(String::into_bytes),
+        Some(Target::Cbpf) => compiler.to_cbpf(source).map(|insns| written(args, &insns.into())),
     };
     let printed =
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
@@ -78,7 +89,7 @@ fn of_match(
     args: &CompileArgs,
     source: &FilterText,
     terminal: &Terminal,
-) -> Result<(String, Vec<Diagnostic>), Failure> {
+) -> Result<(Vec<u8>, Vec<Diagnostic>), Failure> {
     let language = &args.text.language;
     let filters = language::compiler(args.text.linktype, language, At::Auto);
     let compiler = matches::options(&args.text.pfmatch).compiler(filters);
@@ -91,15 +102,15 @@ fn of_match(
     };
     let printed =
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
-    Ok((printed, compiler.lints_of_match(source).unwrap_or_default()))
+    Ok((printed.into_bytes(), compiler.lints_of_match(source).unwrap_or_default()))
 }
 
 /// What is to be printed of a program of BPF.
-fn of_program(args: &CompileArgs, program: &Program) -> Result<String, Failure> {
+fn of_program(args: &CompileArgs, program: &Program) -> Result<Vec<u8>, Failure> {
     let options = Options::default();
     let stages = Stages::new(program, &[], &options).map_err(|error| bytecode::wrong(&error))?;
     let checked = |passes| stages.checked(passes, &options).map_err(|error| bytecode::wrong(&error));
-    match args.to {
+    let text = match args.to {
         None if args.stage < Stage::Graph => {
             let message = format!("bytecode has no stage `{}`: it begins with `graph`", args.stage);
             Err(Failure::user(message))
@@ -108,5 +119,19 @@ fn of_program(args: &CompileArgs, program: &Program) -> Result<String, Failure> 
         None => print_graph(&checked(options.passes())?, &options, &stages.listing, args.stage)
             .map_err(|error| Failure::user(error).help("stages up to `ssa` can be printed")),
         Some(Target::C) => stages.to_c(&args.name, &options).map_err(|error| bytecode::wrong(&error)),
-    }
+        Some(Target::Cbpf) => {
+            let again = stages.to_cbpf(&[], &options).map_err(|error| bytecode::wrong(&error))?;
+            return Ok(written(args, &again));
+        }
+    };
+    text.map(String::into_bytes)
+}
+
+/// A program in the format that was asked for.
+fn written(args: &CompileArgs, program: &Program) -> Vec<u8> {
+    program.write(args.format.unwrap_or_default())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,6 +1,9 @@
 //! `sluss explain`: what a filter matches, in plain words.
 
+mod program;
+
 use crate::args::{At, ExplainArgs};
+use crate::bytecode;
 use crate::exit::{Failure, Outcome};
 use crate::json::value_of;
 use crate::language;
@@ -13,6 +16,9 @@ use serde_json::{Value, json};
 pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let source = language::given(&args.text)?;
     let linktype = args.text.linktype;
+    if let Some(program) = bytecode::of(&source, &args.text.program, linktype, &args.text.language)? {
+        return program::run(args, &source, &program);
+    }
     let filters = language::compiler(linktype, &args.text.language, At::Auto);
     let compiler = matches::options(&args.text.pfmatch).compiler(filters);
     let wrong = |error: pflang::Error| {

@@ -2,7 +2,6 @@
 
 use crate::args::{At, DialectName, LanguageArgs, TextArgs};
 use crate::blame::Blame;
-use crate::bytecode;
 use crate::decider::Decider;
 use crate::exit::{Failure, kept};
 use crate::json::value_of;
@@ -129,7 +128,7 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
 /// The filter of a command that takes nothing else.
 pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
     if let Some(path) = &args.program.bytecode {
-        return bytecode::read(path);
+        return program_from(path);
     }
     let read = if args.is_program { program_file } else { from_file };
     args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), read)
@@ -175,6 +174,30 @@ fn read_file(path: &Path, prepare: fn(&mut [u8])) -> Result<FilterText, Failure>
         )
     })?;
     Ok(FilterText { text, file: Some(path.to_owned()), program: None })
+}
+
+/// So much of a program of BPF is read: as many instructions as are taken have less, in any format.
+const PROGRAM_MAX: u64 = 64 << 20;
+
+/// A program of BPF, from a file or from standard input.
+pub(crate) fn program_from(path: &Path) -> Result<FilterText, Failure> {
+    let mut bytes = Vec::new();
+    let name = path.display();
+    let read = match path.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(PROGRAM_MAX).read_to_end(&mut bytes),
+        false => File::open(path).and_then(|file| file.take(PROGRAM_MAX).read_to_end(&mut bytes)),
+    };
+    read.map_err(|error| {
+        Failure::world(format!("cannot read the program {name}: {error}")).if_missing(path, &error)
+    })?;
+    let program = bpf::read(&bytes).map_err(|error| {
+        let failure = Failure::user(format_args!("the program {name}: {error}"));
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    })?;
+    Ok(FilterText::of_program(program, path.to_owned()))
 }
 
 /// Puts blanks in the place of comments, from `#` to the end of the line, as tcpdump does: what is told of the rest has its place.

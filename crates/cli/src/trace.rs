@@ -85,7 +85,7 @@ fn filter_and_files<'a>(
 ) -> Result<(FilterText, &'a [OsString]), Failure> {
     let words = args.words.as_slice();
     if let Some(path) = &args.program.bytecode {
-        return Ok((bytecode::read(path)?, words));
+        return Ok((language::program_from(path)?, words));
     }
     match (words, &args.filter_file) {
         (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),

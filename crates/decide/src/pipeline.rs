@@ -28,7 +28,7 @@ pub fn checked(
     verified(optimised, || Ok(build_within(tree, clauses, budget)?), budget)
 }
 
-/// The graph of such a list, optimised, and not verified yet. The lists of the tree are gathered.
+/// The graph of such a list, optimised, and not verified yet. The lists of the tree are gathered, if the target wants that.
 ///
 /// # Errors
 /// As [`checked`].
@@ -38,7 +38,9 @@ pub fn optimised(
     passes: Passes,
     budget: &Budget,
 ) -> Result<Graph, Error> {
-    gather(tree, clauses);
+    if passes.gathering {
+        gather(tree, clauses);
+    }
     optimise(opt::build(tree, clauses, budget)?, passes, budget)
 }
 

@@ -2,7 +2,6 @@
 
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
-use crate::filter::Filter;
 use crate::opt::Passes;
 use decide::Insn;
 use decide::internals::cbpf;
@@ -31,24 +30,5 @@ impl Compiler {
             cbpf::program(graph.verified(), &[]).map_err(|why| Box::new(refused(why)))
         };
         written().map_err(|diagnostic| Error::new(diagnostic, source.into()))
-    }
-}
-
-impl Filter {
-    /// The filter as a program of classic BPF: see [`Compiler::to_cbpf`]. The text is compiled again, with the names and limits of the compiler
-    /// that it came from.
-    ///
-    /// ```
-    /// use pflang::{Compiler, LinkType};
-    ///
-    /// let filter = Compiler::new(LinkType::EN10MB).compile("tcp port 80")?;
-    /// assert!(filter.to_cbpf()?.len() < 30);
-    /// # Ok::<(), pflang::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Compiler::to_cbpf`].
-    pub fn to_cbpf(&self) -> Result<Vec<Insn>, Error> {
-        self.compiler().to_cbpf(self.source())
     }
 }

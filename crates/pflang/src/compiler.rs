@@ -287,7 +287,9 @@ impl Compiler {
         let graph = self.graph(source, self.passes())?;
         let decision = Decision::of_checked(graph, &self.decide_options());
         let decision = decision.map_err(|error| worded(error.into(), whole(source)))?;
-        Ok(Filter::new(Arc::clone(source), self.clone(), decision))
+        let compiler = self.clone();
+        let written = Box::new(move |source: &str| compiler.to_cbpf(source));
+        Ok(Filter::new(Arc::clone(source), self.linktype, decision, written))
     }
 
     /// The graph that a back end takes which wants these passes, verified.

@@ -1,10 +1,10 @@
 //! A compiled filter: cheap to clone, safe to share, the same answer from every back end.
 
 use crate::BurstEngine;
-use crate::compiler::Compiler;
+use crate::diag::Error;
 use crate::exec::{NativeFilter, NoExec, Packet, count_ones};
 use crate::ir::{Graph, REJECT};
-use decide::{Bits, Decision};
+use decide::{Bits, Decision, Insn};
 use std::fmt;
 use std::sync::Arc;
 use wire::LinkType;
@@ -30,19 +30,23 @@ pub struct Filter(Arc<Inner>);
 
 struct Inner {
     source: Arc<str>,
-    compiler: Compiler,
+    linktype: LinkType,
     decision: Decision<Bits>,
+    written: Written,
 }
+
+/// Writes the text as bytecode, by the compiler that the filter came from.
+pub(crate) type Written = Box<dyn Fn(&str) -> Result<Vec<Insn>, Error> + Send + Sync>;
 
 impl Filter {
     /// Makes a filter of its parts.
-    pub(crate) fn new(source: Arc<str>, compiler: Compiler, decision: Decision<Bits>) -> Self {
-        Filter(Arc::new(Inner { source, compiler, decision }))
-    }
-
-    /// What it was compiled by.
-    pub(crate) fn compiler(&self) -> &Compiler {
-        &self.0.compiler
+    pub(crate) fn new(
+        source: Arc<str>,
+        linktype: LinkType,
+        decision: Decision<Bits>,
+        written: Written,
+    ) -> Self {
+        Filter(Arc::new(Inner { source, linktype, decision, written }))
     }
 
     /// Whether a fully captured packet matches.
@@ -141,7 +145,7 @@ impl Filter {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn linktype(&self) -> LinkType {
-        self.0.compiler.linktype()
+        self.0.linktype
     }
 
     /// Whether the answer may depend on the length on the wire. Where it does not, any length will do.
@@ -158,6 +162,23 @@ impl Filter {
     /// ```
     pub fn reads_wire_len(&self) -> bool {
         self.graph().reads_wire_len()
+    }
+
+    /// The filter as a program of classic BPF: see [`Compiler::to_cbpf`](crate::Compiler::to_cbpf). The text is compiled again, with the names and limits of the compiler
+    /// that it came from.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let filter = Compiler::new(LinkType::EN10MB).compile("tcp port 80")?;
+    /// assert!(filter.to_cbpf()?.len() < 30);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Compiler::to_cbpf`](crate::Compiler::to_cbpf).
+    pub fn to_cbpf(&self) -> Result<Vec<Insn>, Error> {
+        (self.0.written)(&self.0.source)
     }
 
     /// The graph that runs.
@@ -204,7 +225,7 @@ impl fmt::Debug for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Filter")
             .field("source", &self.0.source)
-            .field("linktype", &self.linktype())
+            .field("linktype", &self.0.linktype)
             .field("native", &self.is_native())
             .finish_non_exhaustive()
     }

@@ -8,6 +8,7 @@ use crate::engines::Engines;
 use crate::linktype::{self, LinkType};
 use crate::oracle::{self, BpfProgram, Options};
 use crate::packet::Packet;
+use bpf::machine;
 use capture::{Reader, Writer};
 use pflang::{Compiler, Limits};
 use std::io::Cursor;
@@ -119,6 +120,46 @@ pub fn packet(data: &[u8]) {
         if let Some(what) = engines.disagreement(&packet, expected) {
             panic!("`{text}` on {}: {what}, unlike libpcap", packet.to_line());
         }
+    }
+}
+
+/// Bytes as a program of BPF, in any format: read or refused, written and read back, and compiled or refused; what compiles has the
+/// answers of the interpreter, as has what is written for it again, which the kernel would take.
+///
+/// # Panics
+///
+/// When anything does, or when they do not agree.
+pub fn bytecode(data: &[u8]) {
+    let Ok(program) = bpf::read(data) else { return };
+    for format in [bpf::Format::Decimal, bpf::Format::CArray, bpf::Format::Raw, bpf::Format::XtBpf] {
+        assert_eq!(bpf::read(&program.write(format)).as_ref(), Ok(&program), "{format}");
+    }
+    assert_eq!(
+        program.write(bpf::Format::Listing).split(|byte| *byte == b'\n').count(),
+        program.insns().len() + 1
+    );
+    let [libpcap, kernel] =
+        [bpf::Validate::Libpcap, bpf::Validate::Kernel].map(|validate| program.check(validate).is_ok());
+    assert!(libpcap || !kernel, "the kernel takes less than libpcap");
+    let mut options = bpf::Options::default();
+    (options.nodes_max, options.code_bytes_max) = (1 << 18, 1 << 22);
+    let Ok(filter) = bpf::Filter::new(&program, &options) else { return };
+    let stages = bpf::internals::Stages::new(&program, &[], &options).expect("as before");
+    let again = stages.to_cbpf(&[], &options).ok();
+    if let Some(again) = &again {
+        assert_eq!(again.check(bpf::Validate::Kernel), Ok(()), "{again:?}");
+    }
+    for packet in sample_packets() {
+        let run = |program: &bpf::Program| {
+            machine::run(program.insns(), &packet.bytes, packet.wire_len, usize::MAX, &mut ()).accepts()
+        };
+        let expected = run(&program);
+        assert_eq!(filter.matches_captured(&packet.bytes, packet.wire_len), expected, "{}", packet.to_line());
+        assert!(
+            again.as_ref().is_none_or(|again| run(again) == expected),
+            "{again:?} on {}",
+            packet.to_line()
+        );
     }
 }
 

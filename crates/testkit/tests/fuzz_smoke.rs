@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 use testkit::expr::Generator;
+use testkit::programs::{random_insn, random_program};
 use testkit::rng::Rng;
 use testkit::{fuzz, linktype, mutate, traffic};
 
@@ -134,5 +135,27 @@ fn captures() {
         let mut file = if rng.chance(1, 2) { pcap(rng) } else { pcapng(rng) };
         damage(&mut file, rng);
         fuzz::capture(&file);
+    });
+}
+
+#[test]
+fn programs_of_bytecode() {
+    for_each_input(3000, |rng| {
+        let mut insns = random_program(rng);
+        for _ in 0..rng.below(3) {
+            let at = rng.below(insns.len());
+            insns[at] = random_insn(rng);
+        }
+        let mut bytes = bpf::Program::from(insns).write(*rng.pick(&bpf::Format::ALL));
+        damage(&mut bytes, rng);
+        fuzz::bytecode(&bytes);
+    });
+}
+
+#[test]
+fn bytecode_of_nonsense() {
+    for_each_input(3000, |rng| {
+        let insns: Vec<_> = (0..rng.below(12)).map(|_| random_insn(rng)).collect();
+        fuzz::bytecode(&bpf::Program::from(insns).write(*rng.pick(&bpf::Format::ALL)));
     });
 }

@@ -1,7 +1,6 @@
 //! What a command line of `filter` asks for: which filters, over which captures, to where.
 
 use crate::args::FilterArgs;
-use crate::bytecode;
 use crate::exit::Failure;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
@@ -92,7 +91,7 @@ fn filters_and_files<'a>(
     let words = args.words.as_slice();
     refuse_two_ways(args)?;
     if let Some(path) = &args.program.bytecode {
-        return Ok((vec![bytecode::read(path)?], words));
+        return Ok((vec![language::program_from(path)?], words));
     }
     if !args.filter.is_empty() {
         let filters: Result<Vec<FilterText>, Failure> = args.filter.iter().map(text).collect();

@@ -127,8 +127,11 @@ impl<'a> Filters<'a> {
             use pflang::Code::{BadToken, DisplaySyntax, Unexpected, UnknownWord};
             matches!(error.code(), BadToken | DisplaySyntax | Unexpected | UnknownWord)
         };
-        if self.bytecode.front.is_some() || self.sources.iter().any(|source| source.program().is_some()) {
+        if self.bytecode.front.is_some() {
             return Ok(());
+        }
+        if let Some(program) = self.sources.iter().find_map(|source| source.program()) {
+            return bytecode::compile(program, self.at).map(|_| ());
         }
         let error =
             |source: &&'a FilterText| self.decider(&compiler, source).err().map(|error| (*source, error));

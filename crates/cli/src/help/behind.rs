@@ -159,6 +159,8 @@ const COMPILE: Behind = Behind {
         "With `--to c` a filter becomes a function for programs without sluss, `int NAME(const uint8_t *data, size_t captured, \
          uint32_t wire_len)` in C99, which returns 1 where the packet matches and reads no byte behind the captured ones. NAME is \
          `filter` unless --name says otherwise.",
+        "With `--to cbpf` it becomes a program of classic BPF, for SO_ATTACH_FILTER, libpcap or xt_bpf, which returns 262144 where the packet \
+         matches, else 0.",
     ],
     table: Some(Table {
         heading: "Stages, in order",
@@ -184,6 +186,7 @@ const COMPILE: Behind = Behind {
         "sluss compile 'tcp port 80'",
         "sluss compile --stage optimised 'vlan and ip'",
         "sluss compile --to c --name is_web -o is_web.c 'tcp port 80'",
+        "sluss compile --to cbpf --format d 'udp port 53'",
     ],
     exit_codes: &[("0", "done"), WRONG_FILTER, REFUSED, INTERNAL],
     ..NOTHING

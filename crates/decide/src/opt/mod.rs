@@ -62,6 +62,9 @@ pub struct Passes {
     /// Path splitting on bounds checks. After a check for 18 bytes passes, later checks for fewer bytes on that path are removed, by
     /// keeping that path apart from the one that failed it. It copies nodes, and makes checks whose "no" does not reject.
     pub path_splitting: bool,
+    /// Lists of a tree become sets, and what is asked of a source and of a destination is asked of each once: checks of pairs of
+    /// fields, whose "no" does not reject.
+    pub gathering: bool,
     /// One guard for two tests in a row, where the packets that fail it are asked the first test alone: a check whose "no" does not reject.
     pub widening: bool,
     /// Two range tests in a row with one outcome become one test of their arithmetic, without a branch between them.
@@ -72,8 +75,13 @@ pub struct Passes {
 
 impl Passes {
     /// Every pass there is.
-    pub const ALL: Passes =
-        Passes { path_splitting: true, widening: true, arithmetic_joins: true, memory_order: true };
+    pub const ALL: Passes = Passes {
+        path_splitting: true,
+        gathering: true,
+        widening: true,
+        arithmetic_joins: true,
+        memory_order: true,
+    };
 }
 
 /// An equivalent graph that decides in fewer steps, by every pass.

@@ -302,7 +302,7 @@ fn every_choice_of_passes_answers_as_before() {
     for seed in 0..400u64 {
         let [path_splitting, arithmetic_joins, memory_order, widening] =
             [1, 2, 4, 8].map(|bit| seed & bit != 0);
-        let passes = Passes { path_splitting, widening, arithmetic_joins, memory_order };
+        let passes = Passes { path_splitting, gathering: true, widening, arithmetic_joins, memory_order };
         let mut rng = Rng::new(seed);
         let (tree, arms) = random_arms(&mut rng);
         let graph = build(tree, &arms);

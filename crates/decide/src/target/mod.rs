@@ -21,15 +21,20 @@ use crate::opt::Passes;
 impl Passes {
     /// The interpreter evaluates a value once a packet anyway, and a branch costs it as little as an operation. It is the
     /// reference: the fewer passes it needs, the more it says about them.
-    pub const INTERPRETER: Passes = Passes { widening: true, ..Passes::CBPF };
+    pub const INTERPRETER: Passes = Passes { gathering: true, widening: true, ..Passes::CBPF };
 
     /// x86-64, and the mask VM on it: compares bytes in memory with little-endian constants, and pays for mispredicted branches.
     pub const X86_64: Passes = Passes::ALL;
 
     /// A C compiler knows its own machine, and people read the text: no test twice, and numbers as the source has them.
-    pub const C: Passes = Passes { widening: true, ..Passes::CBPF };
+    pub const C: Passes = Passes { gathering: true, widening: true, ..Passes::CBPF };
 
     /// A load of classic BPF that fails ends the program: a check whose "no" goes on cannot be written.
-    pub const CBPF: Passes =
-        Passes { path_splitting: false, widening: false, arithmetic_joins: false, memory_order: false };
+    pub const CBPF: Passes = Passes {
+        path_splitting: false,
+        gathering: false,
+        widening: false,
+        arithmetic_joins: false,
+        memory_order: false,
+    };
 }

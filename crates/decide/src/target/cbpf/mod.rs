@@ -68,7 +68,10 @@ impl fmt::Display for NoProgram {
                 write!(f, "it needs {insns} instructions of BPF, of which the kernel takes {INSNS_MAX}")?;
                 // What few ranges there are need few comparisons.
                 if *set > INSNS_MAX / 8 {
-                    write!(f, "; its largest set has {set} ranges, and each takes a comparison or two")?;
+                    write!(
+                        f,
+                        "; its largest set has {set} ranges, and each takes a comparison or two wherever it is looked up"
+                    )?;
                 }
                 Ok(())
             }
@@ -100,8 +103,8 @@ pub fn program(graph: Verified<'_>, inputs: &[u32]) -> Result<Vec<Insn>, NoProgr
         inner: 0,
         set: 0,
     };
-    for &node in &layout.order {
-        writer.node(node)?;
+    for (at, &node) in layout.order.iter().enumerate() {
+        writer.node(at, node)?;
         writer.check_length()?;
     }
     let insns = assemble(&writer.blocks, |leaf| match graph.node(leaf) {
@@ -128,9 +131,9 @@ struct Writer<'g> {
 }
 
 impl Writer<'_> {
-    fn node(&mut self, id: NodeId) -> Result<(), NoProgram> {
+    fn node(&mut self, at: usize, id: NodeId) -> Result<(), NoProgram> {
         let graph = self.graph;
-        self.values.begin(self.entry[id.index()].take().unwrap_or_default());
+        self.values.begin(at, self.entry[id.index()].take().unwrap_or_default());
         match graph.node(id) {
             Node::Leaf(REJECT | ACCEPT) => {
                 self.block(Label::Node(id), Exit::Return);
@@ -199,9 +202,10 @@ impl Writer<'_> {
         [yes, no]: [NodeId; 2],
     ) -> Result<(), NoProgram> {
         let k = self.graph.pool.as_const(b);
+        self.values.prepare(&[a, b])?;
         match k {
-            Some(_) => self.values.to_a(a)?,
-            None => self.values.to_both(a, b)?,
+            Some(_) => self.values.load_a(a)?,
+            None => self.values.load_both(a, b)?,
         }
         self.ask(Label::Node(id), (test, k), Label::Node(yes), Label::Node(no));
         Ok(())
@@ -228,12 +232,13 @@ impl Writer<'_> {
             self.block(Label::Node(id), Exit::Goto(Label::Node(to)));
             return Ok(());
         }
+        self.values.prepare(&[base])?;
         let last = end.saturating_sub(1);
         let mut label = Label::Node(id);
         let may_wrap = self.values.highest(base) > ADDRESS_MAX.saturating_sub(last);
         if may_wrap {
-            self.values.to_x(base)?;
-            self.values.to_a(base)?;
+            self.values.load_x(base)?;
+            self.values.load_a(base)?;
             let inside = self.inner();
             self.ask(label, (op::JGT, Some(ADDRESS_MAX.saturating_sub(last))), Label::Node(els), inside);
             label = inside;
@@ -279,7 +284,8 @@ impl Writer<'_> {
             self.block(Label::Node(id), Exit::Goto(Label::Node(switch.default)));
             return Ok(());
         }
-        self.values.to_a(switch.value)?;
+        self.values.prepare(&[switch.value])?;
+        self.values.load_a(switch.value)?;
         let high = self.values.highest(switch.value);
         let mut pending = vec![(Label::Node(id), &arms[..], 0, high)];
         while let Some((label, arms, low, high)) = pending.pop() {

@@ -1,14 +1,19 @@
 //! Values into the accumulator and the index register.
 //!
-//! A value that costs more than an instruction, and is needed more than once, keeps a scratch cell from its first use to its last, as long as there
-//! are cells; six of the sixteen are for what is computed in between. What is in a register or a cell is known on each way into a
-//! node, and is not computed again.
+//! ```text
+//! for a node: what it needs of the values that are worth keeping and are not in a cell, operands first
+//!     each into A by way of registers, and from there into a cell that no value is in which is needed again,
+//!         or else into one whose value no more than later nodes need
+//! ```
+//! Worth keeping is what costs more than an instruction and is needed more than once. Six of the sixteen cells are for what is computed in
+//! between. What is in a register or a cell is known on each way into a node, and is not computed again.
 
 use super::{Insn, NoProgram, op};
 use crate::filled::filled;
 use crate::ir::{BinOp, Graph, Order, Size, Value, ValueId};
 use crate::opt::Ranges;
 use crate::target::lir::uses::Use;
+use std::collections::{HashMap, HashSet};
 
 /// Cells for values that are kept; those behind them are for what is computed in between.
 const KEPT: usize = 10;
@@ -47,8 +52,14 @@ pub(super) struct Values<'g> {
     graph: &'g Graph,
     inputs: &'g [u32],
     ranges: Ranges,
-    /// By value: its cell, if it has one.
-    cells: Vec<Option<u8>>,
+    /// By value: how it is used along the layout.
+    uses: &'g [Use],
+    /// By value: whether it is worth a cell.
+    is_kept: Vec<bool>,
+    /// The position in the layout of the node at hand.
+    at: u32,
+    /// By value: how many cells computing it takes on the way, if nothing is held (Sethi and Ullman's number).
+    needs: Vec<u8>,
     held: Held,
     insns: Vec<Insn>,
     /// Cells for what is computed in between that are in use.
@@ -56,14 +67,17 @@ pub(super) struct Values<'g> {
 }
 
 impl<'g> Values<'g> {
-    pub(super) fn new(graph: &'g Graph, uses: &[Use], inputs: &'g [u32]) -> Result<Self, NoProgram> {
+    pub(super) fn new(graph: &'g Graph, uses: &'g [Use], inputs: &'g [u32]) -> Result<Self, NoProgram> {
         let mut ranges = Ranges::default();
         ranges.cover(&graph.pool);
         let values = Values {
             graph,
             inputs,
             ranges,
-            cells: cells(graph, uses)?,
+            uses,
+            is_kept: worth_keeping(graph, uses)?,
+            at: 0,
+            needs: needs(graph),
             held: Held::default(),
             insns: Vec::new(),
             pending: 0,
@@ -71,9 +85,72 @@ impl<'g> Values<'g> {
         Ok(values)
     }
 
-    /// Begins the code of a node.
-    pub(super) fn begin(&mut self, held: Held) {
-        self.held = held;
+    /// Begins the code of the node at this position of the layout.
+    pub(super) fn begin(&mut self, at: usize, held: Held) {
+        (self.at, self.held) = (at as u32, held);
+    }
+
+    /// Puts what these values are made of into cells, as far as it is worth that.
+    pub(super) fn prepare(&mut self, roots: &[ValueId]) -> Result<(), NoProgram> {
+        let (needed, last_uses) = self.needed(roots);
+        for (i, &value) in needed.iter().enumerate() {
+            self.load_a(value)?;
+            let is_needed_here = |value: ValueId| {
+                roots.contains(&value) || last_uses.get(&value).is_some_and(|last| *last > i)
+            };
+            let is_needed_later = |value: ValueId| self.uses[value.index()].last_end > self.at + 1;
+            if !is_needed_here(value) && !is_needed_later(value) {
+                continue;
+            }
+            // No value that this node still needs makes room; of others first what is not needed at all, then what is needed last.
+            let room = |held: Option<ValueId>| match held {
+                None => Some(u32::MAX),
+                Some(held) if is_needed_here(held) => None,
+                Some(held) if !is_needed_later(held) => Some(u32::MAX),
+                // An address is made of those before it: to compute it again takes long.
+                Some(held) if self.uses[held.index()].pinned => Some(0),
+                Some(held) => Some(self.uses[held.index()].last_end),
+            };
+            let rooms =
+                self.held.cells.iter().enumerate().filter_map(|(cell, held)| Some((room(*held)?, cell)));
+            if let Some((_, cell)) = rooms.max_by_key(|(room, cell)| (*room, usize::MAX - cell)) {
+                self.push(op::ST, cell as u32);
+                self.held.cells[cell] = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values worth keeping that these are made of and that nothing holds, operands first, and by value the last of them that is made of it.
+    fn needed(&self, roots: &[ValueId]) -> (Vec<ValueId>, HashMap<ValueId, usize>) {
+        let (mut seen, mut needed, mut pending) = (HashSet::new(), Vec::new(), roots.to_vec());
+        while let Some(value) = pending.pop() {
+            if self.cell(value).is_none() && self.header_length(value).is_none() && seen.insert(value) {
+                needed.extend(self.is_kept[value.index()].then_some(value));
+                pending.extend(self.graph.pool.operands(value));
+            }
+        }
+        needed.sort_unstable();
+        let mut last_uses = HashMap::new();
+        for (i, &user) in needed.iter().enumerate() {
+            // Through what is not kept itself.
+            let mut pending: Vec<ValueId> = self.graph.pool.operands(user).collect();
+            while let Some(value) = pending.pop() {
+                last_uses.insert(value, i);
+                if !self.is_kept[value.index()] {
+                    pending.extend(self.graph.pool.operands(value));
+                }
+            }
+        }
+        // The rest is made of what is left at the end.
+        let mut pending: Vec<ValueId> = roots.to_vec();
+        while let Some(value) = pending.pop() {
+            last_uses.insert(value, needed.len());
+            if !self.is_kept[value.index()] {
+                pending.extend(self.graph.pool.operands(value));
+            }
+        }
+        (needed, last_uses)
     }
 
     pub(super) fn held(&self) -> &Held {
@@ -106,7 +183,7 @@ impl<'g> Values<'g> {
         match self.graph.pool.as_const(base) {
             Some(k) => self.push(op::LD | op::ABS | op::B, offset.saturating_add(k)),
             None => {
-                self.to_x(base)?;
+                self.load_x(base)?;
                 self.push(op::LD | op::IND | op::B, offset);
             }
         }
@@ -115,43 +192,30 @@ impl<'g> Values<'g> {
     }
 
     /// A value into A.
-    pub(super) fn to_a(&mut self, value: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_a(&mut self, value: ValueId) -> Result<(), NoProgram> {
         if self.held.a == Some(value) || self.is_too_long() {
             return Ok(());
         }
         match self.cell(value) {
             Some(cell) => self.push(op::LD | op::MEM, cell),
-            None => {
-                self.compute(value)?;
-                self.keep(value);
-            }
+            None => self.compute(value)?,
         }
         self.held.a = Some(value);
         Ok(())
     }
 
-    /// The cell that holds a value now.
+    /// The cell that holds a value.
     fn cell(&self, value: ValueId) -> Option<u32> {
-        self.cells[value.index()]
-            .filter(|cell| self.held.cells[usize::from(*cell)] == Some(value))
-            .map(u32::from)
-    }
-
-    /// Puts what has been computed in A into its cell.
-    fn keep(&mut self, value: ValueId) {
-        if let Some(cell) = self.cells[value.index()] {
-            self.push(op::ST, cell.into());
-            self.held.cells[usize::from(cell)] = Some(value);
-        }
+        self.held.cells.iter().position(|held| *held == Some(value)).map(|cell| cell as u32)
     }
 
     /// A value into X. It may take A.
-    pub(super) fn to_x(&mut self, value: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_x(&mut self, value: ValueId) -> Result<(), NoProgram> {
         if self.held.x == Some(value) {
             return Ok(());
         }
         if !self.directly_to_x(value) {
-            self.to_a(value)?;
+            self.load_a(value)?;
             self.push(op::MISC | op::TAX, 0);
         }
         self.held.x = Some(value);
@@ -196,37 +260,45 @@ impl<'g> Values<'g> {
     }
 
     /// Two values into A and X.
-    pub(super) fn to_both(&mut self, a: ValueId, x: ValueId) -> Result<(), NoProgram> {
+    pub(super) fn load_both(&mut self, a: ValueId, x: ValueId) -> Result<(), NoProgram> {
         let a_is_direct = self.is_direct_to_a(a);
         if self.held.x == Some(x) && (a_is_direct || self.held.a == Some(a)) {
-            return self.to_a(a);
+            return self.load_a(a);
         }
         if self.is_direct_to_x(x) {
-            self.to_a(a)?;
+            self.load_a(a)?;
             self.directly_to_x(x);
             self.held.x = Some(x);
             return Ok(());
         }
         if a_is_direct {
-            self.to_x(x)?;
-            return self.to_a(a);
+            self.load_x(x)?;
+            return self.load_a(a);
         }
-        // Neither can wait in its register while the other is computed.
-        self.to_a(x)?;
-        let cell = match self.cell(x) {
+        // Neither can wait in its register while the other is computed: the one that needs more cells on the way comes first.
+        let x_is_first = self.needs[x.index()] >= self.needs[a.index()];
+        let (first, second) = if x_is_first { (x, a) } else { (a, x) };
+        self.load_a(first)?;
+        let cell = match self.cell(first) {
             Some(cell) => {
-                self.to_a(a)?;
+                self.load_a(second)?;
                 cell
             }
             None => {
                 let cell = self.temporary()?;
                 self.push(op::ST, cell);
-                self.to_a(a)?;
+                self.load_a(second)?;
                 self.pending -= 1;
                 cell
             }
         };
-        self.push(op::LDX | op::MEM, cell);
+        if x_is_first {
+            self.push(op::LDX | op::MEM, cell);
+        } else {
+            self.push(op::MISC | op::TAX, 0);
+            self.push(op::LD | op::MEM, cell);
+            self.held.a = Some(a);
+        }
         self.held.x = Some(x);
         Ok(())
     }
@@ -235,7 +307,6 @@ impl<'g> Values<'g> {
     fn temporary(&mut self) -> Result<u32, NoProgram> {
         let cell = KEPT + self.pending;
         if cell >= CELLS {
-            eprintln!("CELLS");
             return Err(NoProgram::TooComplex);
         }
         self.pending += 1;
@@ -271,7 +342,7 @@ impl<'g> Values<'g> {
                 match pool.as_const(base) {
                     Some(k) => self.push(op::LD | op::ABS | size, offset.saturating_add(k)),
                     None => {
-                        self.to_x(base)?;
+                        self.load_x(base)?;
                         self.push(op::LD | op::IND | size, offset);
                     }
                 }
@@ -286,20 +357,20 @@ impl<'g> Values<'g> {
         let code = op::ALU | code(kind);
         match (pool.as_const(a), pool.as_const(b)) {
             (Some(0), None) if kind == BinOp::Sub => {
-                self.to_a(b)?;
+                self.load_a(b)?;
                 self.push(op::ALU | op::NEG, 0);
             }
             // The kernel has no such distance. What is shifted is computed nevertheless: it may be a load that a check relies on.
             (_, Some(32..)) if is_shift(kind) => {
-                self.to_a(a)?;
+                self.load_a(a)?;
                 self.push(op::ALU | op::AND, 0);
             }
             (_, Some(k)) => {
-                self.to_a(a)?;
+                self.load_a(a)?;
                 self.push(code, k);
             }
             (_, None) => {
-                self.to_both(a, b)?;
+                self.load_both(a, b)?;
                 if is_shift(kind) && self.highest(b) >= 32 {
                     self.bounded_shift(code)?;
                 } else {
@@ -356,52 +427,53 @@ fn header_length(graph: &Graph, value: ValueId) -> Option<u32> {
     is_it.then_some(offset)
 }
 
-/// The cells of values that are needed again, by value.
-fn cells(graph: &Graph, uses: &[Use]) -> Result<Vec<Option<u8>>, NoProgram> {
+/// How many cells it takes to compute each value, by value.
+fn needs(graph: &Graph) -> Vec<u8> {
+    let pool = &graph.pool;
+    let mut needs = filled(0_u8, pool.value_count());
+    for value in (0..pool.value_count() as u32).map(ValueId) {
+        let is_direct = |value: ValueId| {
+            header_length(graph, value).is_some() || matches!(pool.get(value), Value::Const(_) | Value::Len)
+        };
+        let need = match pool.get(value) {
+            _ if header_length(graph, value).is_some() => 0,
+            Value::Load { base, .. } => needs[base.index()],
+            Value::Op(_, a, b) if is_direct(b) => needs[a.index()],
+            Value::Op(_, a, b) => {
+                let (a, b) = (needs[a.index()], needs[b.index()]);
+                if a == b { a.saturating_add(1) } else { a.max(b) }
+            }
+            Value::Const(_) | Value::Len | Value::Input(_) => 0,
+        };
+        needs[value.index()] = need;
+    }
+    needs
+}
+
+/// Which values are worth a cell, by value.
+fn worth_keeping(graph: &Graph, uses: &[Use]) -> Result<Vec<bool>, NoProgram> {
     let pool = &graph.pool;
     let count = pool.value_count();
-    // How many instructions compute a value, how deep it is, and how many values are made from it.
-    let (mut cost, mut depth, mut users) = (filled(1_u32, count), filled(0_u32, count), filled(0_u32, count));
+    // Whether one instruction computes a value, how deep it is, and how many values are made of it.
+    let (mut is_cheap, mut depth, mut users) =
+        (filled(true, count), filled(0_u32, count), filled(0_u32, count));
     for value in (0..count as u32).map(ValueId).filter(|value| uses[value.index()].last_end > 0) {
         for operand in pool.operands(value) {
             users[operand.index()] += 1;
             depth[value.index()] = depth[value.index()].max(depth[operand.index()] + 1);
         }
-        cost[value.index()] = match pool.get(value) {
-            _ if header_length(graph, value).is_some() => 1,
-            Value::Load { base, .. } if pool.as_const(base).is_none() => cost[base.index()].saturating_add(1),
-            Value::Op(_, a, b) => {
-                let right = if pool.as_const(b).is_some() { 0 } else { cost[b.index()] };
-                cost[a.index()].saturating_add(right).saturating_add(1)
-            }
-            _ => 1,
+        is_cheap[value.index()] = match pool.get(value) {
+            _ if header_length(graph, value).is_some() => true,
+            Value::Load { base, .. } => pool.as_const(base).is_some(),
+            Value::Op(..) => false,
+            Value::Const(_) | Value::Len | Value::Input(_) => true,
         };
         if depth[value.index()] > DEPTH_MAX {
-            eprintln!("DEPTH");
             return Err(NoProgram::TooComplex);
         }
     }
-    // Those that are needed again, in the order in which they are needed first.
-    let mut wanted: Vec<(u32, u32, ValueId)> = (0..count as u32)
-        .map(ValueId)
-        .filter_map(|value| {
-            let used = &uses[value.index()];
-            let again = used.last_end > used.first.saturating_add(1) || users[value.index()] > 1;
-            (used.last_end > 0 && again && cost[value.index()] > 1).then_some((
-                used.first,
-                used.last_end,
-                value,
-            ))
-        })
-        .collect();
-    wanted.sort_unstable();
-    let mut found = vec![None; count];
-    let mut free_from = [0_u32; KEPT];
-    for (first, last_end, value) in wanted {
-        if let Some(cell) = free_from.iter().position(|free| *free <= first) {
-            free_from[cell] = last_end.max(first + 1);
-            found[value.index()] = Some(cell as u8);
-        }
-    }
-    Ok(found)
+    let is_worth = |(i, used): (usize, &Use)| {
+        !is_cheap[i] && (users[i] > 1 || used.last_end > used.first.saturating_add(1))
+    };
+    Ok(uses.iter().enumerate().map(is_worth).collect())
 }
