@@ -10,7 +10,7 @@ use crate::oracle::{self, BpfProgram, Options};
 use crate::packet::Packet;
 use bpf::machine;
 use capture::{Reader, Writer};
-use pflang::{Compiler, Limits};
+use pflang::{Backend, Calls, Compiler, Limits};
 use std::io::Cursor;
 use std::sync::LazyLock;
 
@@ -38,6 +38,51 @@ pub fn expression(data: &[u8]) {
                 "`{text}`: {span:?} is not in the text"
             );
             assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+/// Text as a pfmatch program for Ethernet. Compiles or is rejected with a span inside the text; what compiles calls the same in machine
+/// code, in bursts and in the interpreter, for whole packets and cut ones.
+///
+/// # Panics
+///
+/// When the compiler does, when it blames itself, or when engines disagree.
+pub fn program(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut limits = Limits::default();
+    (limits.source_bytes, limits.terms, limits.depth, limits.nodes) = (1 << 20, 10_000, 10_000, 1 << 20);
+    let compiler =
+        Compiler::new(linktype::ETHERNET).limits(limits).inputs(["n"]).substitute("x", "tcp port 80");
+    let matcher = match compiler.compile_match(&text) {
+        Ok(matcher) => matcher,
+        Err(error) => {
+            assert_ne!(error.code(), pflang::Code::Internal, "`{text}`: {error}");
+            let span = error.diagnostic.span;
+            assert!(error.source.get(span.start as usize..span.end as usize).is_some(), "`{text}`: {span:?}");
+            assert!(!compiler.help(&error).to_string().is_empty());
+            return;
+        }
+    };
+    let interpreted = compiler.backend(Backend::Interpreter).compile_match(&text);
+    let interpreted = interpreted.unwrap_or_else(|error| panic!("`{text}` does not compile twice: {error}"));
+    let row = vec![3; matcher.inputs().len()];
+    let (mut values, mut reference) = (Vec::new(), Vec::new());
+    for packet in sample_packets() {
+        for end in [packet.bytes.len(), packet.bytes.len() / 2] {
+            let (captured, wire_len) = (&packet.bytes[..end], packet.wire_len);
+            let expected = interpreted.call_captured(captured, wire_len, &row, &mut reference);
+            assert_eq!(
+                matcher.call_captured(captured, wire_len, &row, &mut values),
+                expected,
+                "`{text}`, {captured:02x?}"
+            );
+            let mut calls = Calls::default();
+            matcher.call_burst(&[pflang::Packet::new(captured, wire_len); 64], &row.repeat(64), &mut calls);
+            assert!(
+                matcher.calls(&calls).all(|call| call == expected),
+                "`{text}` in a burst, {captured:02x?}"
+            );
         }
     }
 }

@@ -159,3 +159,21 @@ fn bytecode_of_nonsense() {
         fuzz::bytecode(&bpf::Program::from(insns).write(*rng.pick(&bpf::Format::ALL)));
     });
 }
+
+#[test]
+fn programs_of_pfmatch() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
+    let tests = testkit::matches::load(&folder).expect("the tables");
+    for_each_input(600, |rng| {
+        let mut text = rng.pick(&tests).program.clone();
+        if rng.chance(1, 2) {
+            let mut filters = Generator::new(linktype::ETHERNET, rng.next_u64());
+            let clause = |_| format!("{} => h{}(len, ip[8])\n", filters.expression(), rng.below(3));
+            let clauses: String = (0..4).map(clause).collect();
+            text = format!("match {{ {clauses} ip => {{ {clauses} }} otherwise => n(n) }}");
+        }
+        let mut bytes = text.into_bytes();
+        damage(&mut bytes, rng);
+        fuzz::program(&bytes);
+    });
+}
