@@ -112,6 +112,10 @@ impl Class for Delay {
         OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
     }
 
+    fn needs_packets(&self) -> usize {
+        self.limit
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             options: self.clone(),

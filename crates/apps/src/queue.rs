@@ -78,6 +78,10 @@ impl Class for Queue {
         self.limit_bytes.map_or(Ok(()), |bytes| OptionError::check_range("limit_bytes", bytes, 1..=1 << 40))
     }
 
+    fn needs_packets(&self) -> usize {
+        self.limit
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             options: self.clone(),

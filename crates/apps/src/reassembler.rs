@@ -101,6 +101,11 @@ impl Class for Reassembler {
         OptionError::check_range("timeout_s", self.timeout_s, 1..=3600)
     }
 
+    /// Reassemblers keep half of a pool at most.
+    fn needs_packets(&self) -> usize {
+        2 * self.max_reassemblies
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             table: Assemblies::new(self.max_reassemblies),

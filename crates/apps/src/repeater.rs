@@ -66,6 +66,11 @@ impl Class for Repeater {
         OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
     }
 
+    /// Repeaters keep half of a pool at most.
+    fn needs_packets(&self) -> usize {
+        2 * self.limit
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut packets = Kept::default();
         packets.make_room(self.limit);

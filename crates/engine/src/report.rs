@@ -31,6 +31,8 @@ pub struct Report {
     pub drops: BTreeMap<String, u64>,
     /// Packets that have served their purpose.
     pub delivered: u64,
+    /// Packets that were lost before they came in, as the kernel had no room for them. They are in no other number.
+    pub missed: u64,
     /// Packet memory, of all workers.
     pub pool: PoolReport,
     /// Sums that differ; empty in a sound engine.
@@ -111,6 +113,12 @@ impl AppReport {
         counts.map(|(name, _, value)| (name.as_str(), *value))
     }
 
+    /// Packets that were lost before it had them.
+    pub fn missed(&self) -> u64 {
+        let missed = self.counters.iter().filter(|(_, kind, _)| *kind == EntryKind::Missed);
+        missed.map(|&(_, _, value)| value).sum()
+    }
+
     /// Packets that it has dropped, or the engine for it, by reason; no reason for which there was none.
     pub fn drops(&self) -> impl Iterator<Item = (&str, u64)> {
         let drops = self.counters.iter().filter(|(_, kind, value)| *kind == EntryKind::Drop && *value > 0);
@@ -150,6 +158,7 @@ impl Report {
             links: Vec::new(),
             drops: retired.drops.clone(),
             delivered: retired.delivered,
+            missed: retired.missed,
             pool: PoolReport::default(),
             imbalances: Vec::new(),
         };
@@ -190,6 +199,7 @@ impl Report {
             match kind {
                 EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
+                EntryKind::Missed => self.missed += value,
                 _ => {}
             }
         }
@@ -256,6 +266,7 @@ impl Report {
 pub(crate) struct Retired {
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) delivered: u64,
+    pub(crate) missed: u64,
 }
 
 impl Retired {
@@ -265,6 +276,7 @@ impl Retired {
             match kind {
                 EntryKind::Drop => *self.drops.entry(name.to_owned()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
+                EntryKind::Missed => self.missed += value,
                 _ => {}
             }
         }

@@ -212,7 +212,11 @@ fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> Str
     }
     text += &format!(
         "; {}\n",
-        if report.balanced() { "every packet accounted for" } else { "PACKETS ARE MISSING" }
+        match (report.balanced(), report.missed) {
+            (true, 0) => "every packet accounted for".to_owned(),
+            (true, missed) => format!("PACKETS ARE MISSING: the kernel dropped {missed}"),
+            (false, _) => "PACKETS ARE MISSING".to_owned(),
+        }
     );
     text
 }

@@ -80,6 +80,8 @@ pub enum EntryKind {
     Delivered,
     /// A row of counters: see [`Histogram`](super::Histogram).
     Histogram,
+    /// Packets that were lost before they came in, as the kernel had no room for them. Also a counter.
+    Missed,
 }
 
 impl EntryKind {
@@ -88,7 +90,7 @@ impl EntryKind {
     }
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
-        use EntryKind::{Counter, Delivered, Drop, Gauge, Histogram};
-        [Counter, Gauge, Drop, Delivered, Histogram].into_iter().find(|kind| kind.code() == code)
+        use EntryKind::{Counter, Delivered, Drop, Gauge, Histogram, Missed};
+        [Counter, Gauge, Drop, Delivered, Histogram, Missed].into_iter().find(|kind| kind.code() == code)
     }
 }

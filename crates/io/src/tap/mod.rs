@@ -125,7 +125,7 @@ impl Class for Tap {
         };
         self.leave(&left, &file);
         Ok(Running {
-            losses: Losses::new(&file, setup.counter("kernel_drops")),
+            losses: Losses::new(&file, setup.missed("kernel_drops")),
             options: self.clone(),
             file,
             left,
