@@ -196,10 +196,8 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 
 /// An option of an app, told as the flag that it came from; of a file, with what there is in its place, or what has to be.
 pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
-    let ConfigureError::App { app, error: OptionError { option, message, detail, fault, .. }, .. } = error
-    else {
-        return Failure::world(error);
-    };
+    let ConfigureError::App { app, error, .. } = error else { return Failure::world(error) };
+    let OptionError { option, message, detail, fault, .. } = &**error;
     let flag = match option.as_deref() {
         Some("path" | "device" | "name") | None => String::new(),
         Some(option) if option.starts_with("sizes") => "--size: ".to_owned(),

@@ -52,8 +52,10 @@ impl<'a> Teller<'a> {
         let ConfigureError::App { app, error, .. } = error else {
             return Failure::world(format!("{}: {error}; {outcome}", self.graph));
         };
-        let problem = with_path(file.explain(app, error), file.text());
-        self.failure(&[(&problem, file.text())], 0, outcome)
+        let explain = |error| with_path(file.explain(app, error), file.text());
+        let problems: Vec<GraphFileError> = error.each().map(explain).collect();
+        let findings: Vec<_> = problems.iter().map(|problem| (problem, file.text())).collect();
+        self.failure(&findings, 0, outcome)
     }
 
     /// What was found, how many errors more there are, and what comes of it.
