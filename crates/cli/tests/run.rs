@@ -66,6 +66,25 @@ fn limits_beyond_the_pool_are_told() {
 }
 
 #[test]
+fn more_workers_than_cores_are_warned_of() {
+    let folder = folder("cores", ENDLESS);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    for flags in [&["--check"][..], &["--duration", "10ms"]] {
+        let said = |workers: usize| {
+            let output = run(&folder, &[flags, &["--workers", &workers.to_string()]].concat());
+            assert_eq!(code(&output), 0);
+            stderr(&output)
+        };
+        assert_eq!(said(cores), "");
+        let told = said(cores + 1);
+        assert!(
+            told.starts_with(&format!("warning: `--workers {}`: there are {cores} cores", cores + 1)),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn an_object_has_all_that_the_text_has() {
     let folder = folder("all", ENDLESS);
     let output = run(&folder, &["--duration", "300ms", "--json"]);

@@ -16,6 +16,7 @@ mod tell;
 use crate::args::RunArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::plural::counted;
 use crate::registry::registry;
 use crate::terminal::{Terminal, print};
@@ -40,6 +41,12 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
         if source.is_lua() { wrong.note(NOT_LUA) } else { wrong }
     })?;
     let mut odd = file.warnings.len();
+    if (args.check || !(args.dot || args.svg))
+        && let Some(warning) = too_many_workers(args.workers)
+    {
+        terminal.tell(&warning);
+        odd += 1;
+    }
     if args.check {
         teller.warn_of_all(&file);
         let pool = teller.pool_warnings(&file.graph, args.pool_for(&file.graph));
@@ -74,6 +81,18 @@ fn check_pauses(args: &RunArgs) -> Result<(), Failure> {
     }
     let [first, longest] = [args.restart_first, args.longest_pause()].map(humantime::format_duration);
     Err(Failure::user(format!("`--restart-first {first}` is longer than `--restart-max {longest}`")))
+}
+
+/// That there are more workers than cores, if there are.
+fn too_many_workers(workers: u16) -> Option<Message> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let why = "workers without a core of their own wait for one, with packets in their links";
+    let cores_there = counted(cores as u64, "core");
+    (usize::from(workers) > cores).then(|| {
+        Message::warning(format_args!(
+            "`--workers {workers}`: there are {cores_there} for this process: {why}"
+        ))
+    })
 }
 
 /// What is said of a graph in which nothing is wrong.
