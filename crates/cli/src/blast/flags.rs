@@ -50,11 +50,8 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
 
 /// How often a capture is sent: what is no file can be read only once.
 fn passes(args: &BlastArgs, capture: &Path) -> Passes {
-    match args.passes {
-        Some(passes) => Passes::Times(passes),
-        None if is_stream(capture) => Passes::Times(1),
-        None => Passes::Forever,
-    }
+    let unasked = if is_stream(capture) { Passes::Times(1) } else { Passes::Forever };
+    args.passes.unwrap_or(unasked)
 }
 
 /// Whether a path is standard input, a FIFO, a device or the like.
@@ -115,7 +112,7 @@ fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
         let what = format!("--to {to} is the capture that is read, {}", path.display());
         return Err(Failure::lost_input(what));
     }
-    let ends = args.passes.is_some()
+    let ends = matches!(args.passes, Some(Passes::Times(_)))
         || args.count.is_some()
         || args.duration.is_some()
         || args.capture.as_deref().is_some_and(is_stream)
