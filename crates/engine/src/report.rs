@@ -147,6 +147,37 @@ impl Report {
         self.imbalances.is_empty()
     }
 
+    /// Where so many packets may be that are missing, in words: apps have taken them and neither sent, dropped or delivered them, nor
+    /// say that they keep them; or apps kept some in this report. `None` if nothing of that is so.
+    ///
+    /// Packets that an app makes or copies are counted nowhere, so that such an app may have lost more than this tells.
+    pub fn suspects(&self, missing: usize) -> Option<String> {
+        let mut open: BTreeMap<&str, i128> = BTreeMap::new();
+        for (name, app) in &self.apps {
+            let ends = app
+                .counters
+                .iter()
+                .filter(|(_, kind, _)| matches!(kind, EntryKind::Drop | EntryKind::Delivered));
+            let ended: i128 = ends.map(|&(_, _, count)| i128::from(count)).sum();
+            open.insert(name, -ended - app.held as i128);
+        }
+        for LinkReport { link, txpackets, txdrop, rxpackets, .. } in &self.links {
+            let sent = i128::from(*txpackets) + i128::from(*txdrop);
+            open.entry(&link.from.app).and_modify(|open| *open -= sent);
+            open.entry(&link.to.app).and_modify(|open| *open += i128::from(*rxpackets));
+        }
+        open.retain(|_, open| *open > 0);
+        // Of a link that another graph has replaced, the counts are gone, so that its ends seem to have lost what it carried.
+        let is_likely = open.values().sum::<i128>() <= missing as i128;
+        let lost =
+            open.iter().filter(|_| is_likely).map(|(name, open)| format!("{open} lost by app `{name}`"));
+        let kept = self.apps.iter().filter(|(_, app)| app.held > 0);
+        let kept = kept.map(|(name, app)| format!("{} kept by app `{name}`", app.held));
+        let lost: Vec<String> = lost.collect();
+        let told = if lost.is_empty() { kept.collect() } else { lost };
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
     pub(crate) fn new<'a>(
         workers: &[Worker],
         links: impl Iterator<Item = (&'a Link, *const Ring)>,
@@ -237,15 +268,19 @@ impl Report {
 
     fn find_imbalances(&mut self) {
         let PoolReport { total, free, queued, held, allocated, freed, .. } = self.pool;
+        let known = free + queued + held;
+        let suspects = total.checked_sub(known).filter(|&missing| missing > 0);
+        let suspects = suspects.and_then(|missing| self.suspects(missing));
+        let suspects = suspects.map_or(String::new(), |suspects| format!(" ({suspects})"));
         let mut check = |what: &str, left: u64, right: u64| {
             if left != right {
                 self.imbalances.push(format!("{what}: {left} and {right}"));
             }
         };
         check(
-            "packets of the pools, and those free, queued and held",
+            &format!("packets of the pools, and those free, queued and held{suspects}"),
             total as u64,
-            (free + queued + held) as u64,
+            known as u64,
         );
         check(
             "packets allocated, and those freed, queued and held",
