@@ -128,7 +128,7 @@ impl Class for Delay {
             entered: 0,
             last_ns: 0,
             is_blocked: false,
-            lost: setup.drops("lost"),
+            lost: setup.rejects("lost"),
             full: setup.drops("delay_full"),
             delayed: setup.gauge("delayed"),
         })

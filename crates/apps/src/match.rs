@@ -181,7 +181,7 @@ impl Class for Match {
             list: self.list(setup)?,
             ports: self.ports().into_iter().map(str::to_owned).collect(),
             places: Vec::new(),
-            unmatched: setup.drops("unmatched"),
+            unmatched: setup.rejects("unmatched"),
             unlinked: setup.drops("unlinked"),
         })
     }

@@ -108,7 +108,7 @@ impl Class for RateLimiter {
             hold: self.hold,
             ready_ns: None,
             is_patient: setup.clock == ClockKind::Wall,
-            rate_limited: setup.drops("rate_limited"),
+            rate_limited: setup.rejects("rate_limited"),
         })
     }
 

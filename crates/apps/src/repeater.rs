@@ -82,7 +82,7 @@ impl Class for Repeater {
             has_told: false,
             notifier: setup.notifier(),
             full: setup.drops("repeater_full"),
-            done: setup.drops("repeater_done"),
+            done: setup.rejects("repeater_done"),
             repeated: setup.consumed("repeated"),
             no_packet: setup.counter("no_packet"),
         })

@@ -309,7 +309,7 @@ impl Counters {
             malformed: setup.drops("malformed"),
             martian: setup.drops("martian"),
             own_address: setup.drops("own_address"),
-            other_mac: setup.drops("other_mac"),
+            other_mac: setup.rejects("other_mac"),
             not_ip: setup.drops("not_ip"),
             icmp_sent: setup.counter("icmp_sent"),
             icmp_forbidden: setup.counter("icmp_forbidden"),

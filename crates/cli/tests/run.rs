@@ -426,7 +426,7 @@ fn drops_of_apps_that_are_gone_are_told() {
         let files = fs::read_dir(folder.join("runtime")).unwrap().flatten();
         let seen = files.filter_map(|file| engine::shm::Snapshot::read(&file.path()).ok());
         seen.flat_map(|seen| seen.records)
-            .any(|record| record.name == "f" && record.drops().any(|(_, count)| count > 0))
+            .any(|record| record.name == "f" && record.drops().any(|(.., count)| count > 0))
     });
     fs::write(folder.join("net.toml"), ENDLESS).unwrap();
     signal(&live.child, "HUP");

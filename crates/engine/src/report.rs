@@ -109,7 +109,7 @@ pub struct PoolReport {
 impl AppReport {
     /// Its numbers without drops: packets that have arrived, its own counters and gauges; those that are zero included.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        let counts = self.counters.iter().filter(|(_, kind, _)| *kind != EntryKind::Drop);
+        let counts = self.counters.iter().filter(|(_, kind, _)| !kind.is_drop());
         counts.map(|(name, _, value)| (name.as_str(), *value))
     }
 
@@ -121,7 +121,7 @@ impl AppReport {
 
     /// Packets that it has dropped, or the engine for it, by reason; no reason for which there was none.
     pub fn drops(&self) -> impl Iterator<Item = (&str, u64)> {
-        let drops = self.counters.iter().filter(|(_, kind, value)| *kind == EntryKind::Drop && *value > 0);
+        let drops = self.counters.iter().filter(|(_, kind, value)| kind.is_drop() && *value > 0);
         drops.map(|(name, _, value)| (name.as_str(), *value))
     }
 }
@@ -154,10 +154,8 @@ impl Report {
     pub fn suspects(&self, missing: usize) -> Option<String> {
         let mut open: BTreeMap<&str, i128> = BTreeMap::new();
         for (name, app) in &self.apps {
-            let ends = app
-                .counters
-                .iter()
-                .filter(|(_, kind, _)| matches!(kind, EntryKind::Drop | EntryKind::Delivered));
+            let ends =
+                app.counters.iter().filter(|(_, kind, _)| kind.is_drop() || *kind == EntryKind::Delivered);
             let ended: i128 = ends.map(|&(_, _, count)| i128::from(count)).sum();
             open.insert(name, -ended - app.held as i128);
         }
@@ -228,7 +226,7 @@ impl Report {
         let counters = task.told_counters();
         for (name, kind, value) in &counters {
             match kind {
-                EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,
+                kind if kind.is_drop() => *self.drops.entry(name.clone()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
                 EntryKind::Missed => self.missed += value,
                 _ => {}
@@ -309,7 +307,7 @@ impl Retired {
     pub(crate) fn add_app(&mut self, task: &Task) {
         for (name, kind, value) in task.record.entries() {
             match kind {
-                EntryKind::Drop => *self.drops.entry(name.to_owned()).or_default() += value,
+                kind if kind.is_drop() => *self.drops.entry(name.to_owned()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
                 EntryKind::Missed => self.missed += value,
                 _ => {}
