@@ -51,6 +51,7 @@ use fib::{Fib, Found, Hop, ROUTES_MAX};
 use file::FileRoute;
 pub use file::RoutesFile;
 use serde::Deserialize;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Cidr;
@@ -335,6 +336,11 @@ impl Counters {
 }
 
 impl App for Running {
+    /// The table: a million routes take long to drop.
+    fn into_discards(self: Box<Self>) -> Option<Box<dyn Any + Send>> {
+        Some(Box::new(self.fib))
+    }
+
     fn link(&mut self, ports: &PortNames<'_>) {
         self.outputs = ports.outputs.iter().map(|&name| name.to_owned()).collect();
         self.back = ports.inputs.iter().map(|name| ports.outputs.binary_search(name).ok()).collect();
