@@ -44,7 +44,7 @@ impl Class for Dedup {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         Ok(Running {
             seen: Window::new(self.window),
-            duplicate: setup.drops("duplicate"),
+            duplicate: setup.rejects("duplicate"),
             remembered: setup.gauge("remembered"),
         })
     }

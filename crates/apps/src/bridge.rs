@@ -124,40 +124,30 @@ impl Class for Bridge {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("max_hosts", self.max_hosts, 16..=1 << 20)?;
-        OptionError::check_range("timeout_s", self.timeout_s, 1..=1_000_000)?;
-        OptionError::check_range("flood_limit", self.flood_limit.unwrap_or(1), 1..=1_000_000_000)?;
-        for &host in self.fixed.keys() {
-            check_mac("static", host)?;
-            if host == Mac::ZERO {
-                return Err(OptionError::new("static", format!("{host} is nobody's address")));
-            }
-        }
-        let mut names: Vec<&String> = self.split_horizon.iter().flatten().collect();
-        names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => {
-                let message = format!("port `{}` is named twice; it can be in one group only", pair[0]);
-                Err(OptionError::new("split_horizon", message))
-            }
-            None => Ok(()),
-        }
+        let check_host = |host| match host {
+            Mac::ZERO => Err(OptionError::new("static", format!("{host} is nobody's address"))),
+            _ => check_mac("static", host),
+        };
+        let numbers = [
+            OptionError::check_range("max_hosts", self.max_hosts, 16..=1 << 20),
+            OptionError::check_range("timeout_s", self.timeout_s, 1..=1_000_000),
+            OptionError::check_range("flood_limit", self.flood_limit.unwrap_or(1), 1..=1_000_000_000),
+        ];
+        let hosts = self.fixed.keys().map(|&host| check_host(host));
+        OptionError::all(numbers.into_iter().chain(hosts).chain([self.check_split_horizon()]))
     }
 
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         let is_linked =
             |name: &String| linked.inputs.contains(&name.as_str()) || linked.outputs.contains(&name.as_str());
-        if let Some(name) = self.split_horizon.iter().flatten().find(|name| !is_linked(name)) {
-            let message = format!("no link comes from or leads to port `{name}`");
-            return Err(OptionError::new("split_horizon", message));
-        }
-        match self.fixed.iter().find(|(_, name)| !is_linked(name)) {
-            Some((host, name)) => {
-                let message = format!("no link comes from or leads to port `{name}`, where {host} is to be");
-                Err(OptionError::new("static", message))
-            }
-            None => Ok(()),
-        }
+        let unlinked = self.split_horizon.iter().flatten().filter(|name| !is_linked(name)).map(|name| {
+            OptionError::new("split_horizon", format!("no link comes from or leads to port `{name}`"))
+        });
+        let hosts = self.fixed.iter().filter(|(_, name)| !is_linked(name)).map(|(host, name)| {
+            let message = format!("no link comes from or leads to port `{name}`, where {host} is to be");
+            OptionError::new("static", message)
+        });
+        OptionError::all(unlinked.chain(hosts).map(Err))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -176,9 +166,9 @@ impl Class for Bridge {
                 unicast: setup.counter("unicast"),
                 flooded: setup.counter("flooded"),
                 no_packet: setup.counter("no_packet"),
-                same_port: setup.drops("same_port"),
+                same_port: setup.rejects("same_port"),
                 flood_limit: setup.drops("flood_limit"),
-                link_local: setup.drops("link_local"),
+                link_local: setup.rejects("link_local"),
                 wrong_port: setup.drops("wrong_port"),
                 bad_source: setup.drops("bad_source"),
                 too_short: setup.drops("too_short"),
@@ -209,6 +199,15 @@ impl Class for Bridge {
 }
 
 impl Bridge {
+    fn check_split_horizon(&self) -> Result<(), OptionError> {
+        let mut names: Vec<&String> = self.split_horizon.iter().flatten().collect();
+        names.sort_unstable();
+        OptionError::all(names.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| {
+            let message = format!("port `{}` is named twice; it can be in one group only", same[0]);
+            Err(OptionError::new("split_horizon", message))
+        }))
+    }
+
     fn timeout_ns(&self) -> u64 {
         self.timeout_s.saturating_mul(1_000_000_000)
     }

@@ -21,7 +21,7 @@
 //! ]
 //! ```
 
-use crate::shared::filtering::{LANES, compile, compiler, select, warning};
+use crate::shared::filtering::{LANES, both, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{
@@ -64,7 +64,7 @@ impl linktype::Compile for PacketCounter {
         let compiler = compiler(linktype);
         let compile =
             |(i, count): (usize, &Count)| compile(&compiler, &format!("count[{i}].filter"), &count.filter);
-        self.count.iter().enumerate().map(compile).collect()
+        OptionError::all(self.count.iter().enumerate().map(compile))
     }
 
     fn reads_wire_len(filters: &Vec<Filter>) -> bool {
@@ -80,18 +80,16 @@ impl PacketCounter {
                 format_args!("{} filters are more than {COUNTS_MAX}", self.count.len()),
             ));
         }
-        let option = |i: usize| format!("count[{i}].name");
-        for (i, Count { name, .. }) in self.count.iter().enumerate() {
-            if !is_name(name, NAME_MAX) {
-                let message =
-                    format!("`{name}` is no name: use 1 to {NAME_MAX} letters, digits and underscores");
-                return Err(OptionError::new(&option(i), message));
-            }
-            if self.count[..i].iter().any(|other| other.name == *name) {
-                return Err(OptionError::new(&option(i), format_args!("two filters are called `{name}`")));
-            }
-        }
-        Ok(())
+        OptionError::all(self.count.iter().enumerate().map(|(i, Count { name, .. })| {
+            let message = if !is_name(name, NAME_MAX) {
+                format!("`{name}` is no name: use 1 to {NAME_MAX} letters, digits and underscores")
+            } else if self.count[..i].iter().any(|other| other.name == *name) {
+                format!("two filters are called `{name}`")
+            } else {
+                return Ok(());
+            };
+            Err(OptionError::new(&format!("count[{i}].name"), message))
+        }))
     }
 
     fn filters(&self, setup: &mut Setup<'_>) -> Result<Compiled<PacketCounter>, OptionError> {
@@ -144,8 +142,7 @@ impl Class for PacketCounter {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
-        self.check_names()?;
-        let filters = linktype::compile(self, self.linktype.as_deref())?;
+        let filters = both(self.check_names(), linktype::compile(self, self.linktype.as_deref()))?;
         let warning = |(i, filter)| warning(&format!("count[{i}].filter"), filter);
         let review = Review::new(filters.iter().enumerate().filter_map(warning));
         Ok(review.with(filters))
@@ -313,5 +310,8 @@ mod tests {
             error(&[("web", "tcp prt 80")])
                 .starts_with("`count[0].filter`: the filter does not compile\nerror[PF")
         );
+        let error = counter(&[("web", "tcp prt 80"), ("a b", ""), ("c", "prt")]).review().unwrap_err();
+        let wrong: Vec<&str> = error.each().filter_map(|error| error.option.as_deref()).collect();
+        assert_eq!(wrong, ["count[1].name", "count[0].filter", "count[2].filter"]);
     }
 }

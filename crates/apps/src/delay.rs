@@ -102,14 +102,22 @@ impl Class for Delay {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("delay_ms", self.delay_ms, 0.0..=3_600_000.0)?;
-        OptionError::check_range("jitter_ms", self.jitter_ms, 0.0..=3_600_000.0)?;
-        if self.jitter_ms > self.delay_ms {
+        let jitter = if self.jitter_ms > self.delay_ms {
             let message = format!("{} is more than `delay_ms`, which is {}", self.jitter_ms, self.delay_ms);
-            return Err(OptionError::new("jitter_ms", message));
-        }
-        OptionError::check_range("loss", self.loss, 0.0..=1.0)?;
-        OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
+            Err(OptionError::new("jitter_ms", message))
+        } else {
+            OptionError::check_range("jitter_ms", self.jitter_ms, 0.0..=3_600_000.0)
+        };
+        OptionError::all([
+            OptionError::check_range("delay_ms", self.delay_ms, 0.0..=3_600_000.0),
+            jitter,
+            OptionError::check_range("loss", self.loss, 0.0..=1.0),
+            OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS),
+        ])
+    }
+
+    fn needs_packets(&self) -> usize {
+        self.limit
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -120,7 +128,7 @@ impl Class for Delay {
             entered: 0,
             last_ns: 0,
             is_blocked: false,
-            lost: setup.drops("lost"),
+            lost: setup.rejects("lost"),
             full: setup.drops("delay_full"),
             delayed: setup.gauge("delayed"),
         })

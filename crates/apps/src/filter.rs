@@ -80,7 +80,7 @@ impl Class for Filter {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let wrong = setup.drops("wrong_linktype");
         let filter = Compiled::new(self.clone(), self.linktype.as_deref(), setup.take_prepared(), wrong)?;
-        Ok(Running { filter, rejected: setup.drops("rejected") })
+        Ok(Running { filter, rejected: setup.rejects("rejected") })
     }
 
     fn reconfigure(

@@ -55,8 +55,8 @@ impl Class for IcmpEcho {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        check_ips("ip", &self.ip)?;
-        self.mac.map_or(Ok(()), |mac| check_mac("mac", mac))
+        let mac = self.mac.map_or(Ok(()), |mac| check_mac("mac", mac));
+        OptionError::all([check_ips("ip", &self.ip), mac])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

@@ -105,10 +105,12 @@ impl Class for KeyedIpv6Tunnel {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("local_session", self.local_session, 1..=u32::MAX)?;
-        OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)?;
-        check_mac("local_mac", self.local_mac)?;
-        check_ends(self.local_address, self.remote_address)
+        OptionError::all([
+            OptionError::check_range("local_session", self.local_session, 1..=u32::MAX),
+            OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX),
+            check_mac("local_mac", self.local_mac),
+            check_ends(self.local_address, self.remote_address),
+        ])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

@@ -32,7 +32,7 @@
 //! All filters are compiled into one program, whose filters share their tests: a long list costs little more than a short one. A
 //! port may be named more than once. A link to a port that the list does not name is an error.
 
-use crate::shared::filtering::{LANES, compiler, describe, does_not_compile, odd};
+use crate::shared::filtering::{LANES, both, compiler, describe, does_not_compile, odd};
 use crate::shared::linktype::{self, Compiled};
 use engine::shm::Counter;
 use engine::{
@@ -128,14 +128,14 @@ impl Match {
             (Some(program), []) => return check_program(program),
             (None, _) => {}
         }
-        let mut cases = self.case.iter().enumerate();
-        if let Some((i, Case { port, .. })) = cases.find(|(_, case)| !is_name(&case.port, NAME_MAX)) {
+        let cases = self.case.iter().enumerate();
+        OptionError::all(cases.filter(|(_, case)| !is_name(&case.port, NAME_MAX)).map(|(i, case)| {
             let message = format!(
-                "`{port}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores"
+                "`{}` is no name for a port: use 1 to {NAME_MAX} letters, digits and underscores",
+                case.port
             );
-            return Err(OptionError::new(&format!("case[{i}].port"), message));
-        }
-        Ok(())
+            Err(OptionError::new(&format!("case[{i}].port"), message))
+        }))
     }
 
     fn list(&self, setup: &mut Setup<'_>) -> Result<Compiled<Match>, OptionError> {
@@ -202,8 +202,17 @@ impl linktype::Compile for Match {
                 .map_err(|error| does_not_compile(&compiler, "program", &error));
         }
         let list = compiler.compile_list(&self.entries()).map_err(|error| {
-            let option = error.entry.map_or("case".to_owned(), |entry| format!("case[{entry}].filter"));
-            does_not_compile(&compiler, &option, &error)
+            let option = |entry: usize| format!("case[{entry}].filter");
+            // The list ends at the first that is wrong; each of the others may be as well.
+            let behind = error.entry.map_or(self.case.len(), |entry| entry + 1);
+            let others = self.case.iter().enumerate().skip(behind).filter_map(|(entry, case)| {
+                let error = compiler.compile(&case.filter).err()?;
+                Some(does_not_compile(&compiler, &option(entry), &error))
+            });
+            let first = error.entry.map_or("case".to_owned(), option);
+            let mut first = does_not_compile(&compiler, &first, &error);
+            first.others.extend(others);
+            first
         });
         list.map(Deciding::List)
     }
@@ -240,8 +249,7 @@ impl Class for Match {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
-        self.check_list()?;
-        let list = linktype::compile(self, self.linktype.as_deref())?;
+        let list = both(self.check_list(), linktype::compile(self, self.linktype.as_deref()))?;
         let compiler = compiler(list.linktype());
         if let Some(program) = &self.program {
             let lints = compiler.lints_of_match(program).unwrap_or_default();
@@ -273,7 +281,7 @@ impl Class for Match {
             list: self.list(setup)?,
             ports: self.ports(),
             places: Vec::new(),
-            unmatched: setup.drops("unmatched"),
+            unmatched: setup.rejects("unmatched"),
             unlinked: setup.drops("unlinked"),
         })
     }
@@ -525,6 +533,10 @@ mod tests {
         );
         let error = error(&[("a", "tcp"), ("b", "udp prt 5")]);
         assert!(error.starts_with("`case[1].filter`: the filter does not compile\nerror[PF"), "{error}");
+        let cases = [("a", "tcp"), ("b", "udp prt 5"), ("c.d", "udp"), ("e", "udp"), ("f", "prt 7")];
+        let error = Match::new(cases).review().unwrap_err();
+        let wrong: Vec<&str> = error.each().filter_map(|error| error.option.as_deref()).collect();
+        assert_eq!(wrong, ["case[2].port", "case[1].filter", "case[4].filter"]);
     }
 
     #[test]

@@ -59,8 +59,7 @@ impl Class for NdResponder {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        check_ips("ip", &self.ip)?;
-        check_mac("mac", self.mac)
+        OptionError::all([check_ips("ip", &self.ip), check_mac("mac", self.mac)])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

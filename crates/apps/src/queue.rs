@@ -74,8 +74,15 @@ impl Class for Queue {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)?;
-        self.limit_bytes.map_or(Ok(()), |bytes| OptionError::check_range("limit_bytes", bytes, 1..=1 << 40))
+        let check_bytes = |bytes| OptionError::check_range("limit_bytes", bytes, 1..=1 << 40);
+        OptionError::all([
+            OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS),
+            self.limit_bytes.map_or(Ok(()), check_bytes),
+        ])
+    }
+
+    fn needs_packets(&self) -> usize {
+        self.limit
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

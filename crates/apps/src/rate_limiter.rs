@@ -84,18 +84,20 @@ impl Class for RateLimiter {
             ("bytes_per_s", self.bytes_per_s, "burst_bytes", self.burst_bytes),
             ("packets_per_s", self.packets_per_s, "burst_packets", self.burst_packets),
         ];
-        for (rate_option, rate, burst_option, burst) in limits {
-            for (option, value) in [(rate_option, rate), (burst_option, burst)] {
-                value.map_or(Ok(()), |value| OptionError::check_range(option, value, RANGE))?;
-            }
-            if burst.is_some() && rate.is_none() {
-                return Err(OptionError::new(burst_option, format_args!("needs `{rate_option}`")));
-            }
-        }
-        if self.bytes_per_s.or(self.packets_per_s).is_none() {
-            return Err(OptionError::new("bytes_per_s", "set this, `packets_per_s`, or both"));
-        }
-        Ok(())
+        let checks = limits.into_iter().flat_map(|(rate_option, rate, burst_option, burst)| {
+            let in_range = |option, value: Option<_>| {
+                value.map_or(Ok(()), |value| OptionError::check_range(option, value, RANGE))
+            };
+            let burst = if burst.is_some() && rate.is_none() {
+                Err(OptionError::new(burst_option, format_args!("needs `{rate_option}`")))
+            } else {
+                in_range(burst_option, burst)
+            };
+            [in_range(rate_option, rate), burst]
+        });
+        let no_rate = || OptionError::new("bytes_per_s", "set this, `packets_per_s`, or both");
+        let has_rate = self.bytes_per_s.or(self.packets_per_s).is_some();
+        OptionError::all(checks.chain([if has_rate { Ok(()) } else { Err(no_rate()) }]))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -106,7 +108,7 @@ impl Class for RateLimiter {
             hold: self.hold,
             ready_ns: None,
             is_patient: setup.clock == ClockKind::Wall,
-            rate_limited: setup.drops("rate_limited"),
+            rate_limited: setup.rejects("rate_limited"),
         })
     }
 

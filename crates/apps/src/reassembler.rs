@@ -96,9 +96,16 @@ impl Class for Reassembler {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("max_reassemblies", self.max_reassemblies, 1..=Pool::MAX_PACKETS)?;
-        OptionError::check_range("max_fragments", self.max_fragments, 2..=8192)?;
-        OptionError::check_range("timeout_s", self.timeout_s, 1..=3600)
+        OptionError::all([
+            OptionError::check_range("max_reassemblies", self.max_reassemblies, 1..=Pool::MAX_PACKETS),
+            OptionError::check_range("max_fragments", self.max_fragments, 2..=8192),
+            OptionError::check_range("timeout_s", self.timeout_s, 1..=3600),
+        ])
+    }
+
+    /// Reassemblers keep half of a pool at most.
+    fn needs_packets(&self) -> usize {
+        2 * self.max_reassemblies
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

@@ -66,6 +66,11 @@ impl Class for Repeater {
         OptionError::check_range("limit", self.limit, 1..=Pool::MAX_PACKETS)
     }
 
+    /// Repeaters keep half of a pool at most.
+    fn needs_packets(&self) -> usize {
+        2 * self.limit
+    }
+
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let mut packets = Kept::default();
         packets.make_room(self.limit);
@@ -77,7 +82,7 @@ impl Class for Repeater {
             has_told: false,
             notifier: setup.notifier(),
             full: setup.drops("repeater_full"),
-            done: setup.drops("repeater_done"),
+            done: setup.rejects("repeater_done"),
             repeated: setup.consumed("repeated"),
             no_packet: setup.counter("no_packet"),
         })

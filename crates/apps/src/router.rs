@@ -51,6 +51,7 @@ use fib::{Fib, Found, Hop, ROUTES_MAX};
 use file::FileRoute;
 pub use file::RoutesFile;
 use serde::Deserialize;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Cidr;
@@ -167,20 +168,23 @@ impl Class for Router {
         if routes > ROUTES_MAX {
             return Err(OptionError::new("route", format!("{routes} routes; {ROUTES_MAX} at most")));
         }
-        self.mac.map_or(Ok(()), |mac| check_mac("mac", mac))?;
         let mut prefixes = BTreeSet::new();
-        for (i, route) in self.route.iter().enumerate() {
-            check_hop(route.next_hop).map_err(|error| error.at(&format!("route[{i}].next_hop")))?;
-            if !prefixes.insert(route.prefix) {
-                let message = format!("two routes for {}", route.prefix);
-                return Err(OptionError::new(&format!("route[{i}].prefix"), message));
-            }
-        }
-        if let Some(file) = &self.routes_file {
-            file.check_unique(&prefixes)?;
-        }
-        self.port.iter().try_for_each(|(name, port)| port.check(name))?;
-        OptionError::check_range("icmp_limit", self.icmp_limit, 1..=1_000_000)
+        let hops = self.route.iter().enumerate().map(|(i, route)| {
+            check_hop(route.next_hop).map_err(|error| error.at(&format!("route[{i}].next_hop")))
+        });
+        let twice = self.route.iter().enumerate().filter(|(_, route)| !prefixes.insert(route.prefix));
+        let twice = twice.map(|(i, route)| {
+            let message = format!("two routes for {}", route.prefix);
+            Err(OptionError::new(&format!("route[{i}].prefix"), message))
+        });
+        let routes = OptionError::all(hops.chain(twice));
+        OptionError::all([
+            self.mac.map_or(Ok(()), |mac| check_mac("mac", mac)),
+            routes,
+            self.routes_file.as_ref().map_or(Ok(()), |file| file.check_unique(&prefixes)),
+            OptionError::all(self.port.iter().map(|(name, port)| port.check(name))),
+            OptionError::check_range("icmp_limit", self.icmp_limit, 1..=1_000_000),
+        ])
     }
 
     fn review(&self) -> Result<Review, OptionError> {
@@ -191,16 +195,15 @@ impl Class for Router {
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError> {
         let is_unlinked = |port: &str| !linked.outputs.contains(&port);
         let message = |port: &str| format!("nothing is linked to port `{port}`");
-        if let Some(at) = self.route.iter().position(|route| is_unlinked(&route.port)) {
-            return Err(OptionError::new(&format!("route[{at}].port"), message(&self.route[at].port)));
-        }
-        if let Some(file) = &self.routes_file {
-            file.check_ports(is_unlinked)?;
-        }
-        match self.port.keys().find(|port| is_unlinked(port)) {
-            Some(port) => Err(OptionError::new(&format!("port.{port}"), message(port))),
-            None => Ok(()),
-        }
+        let mut told = BTreeSet::new();
+        let mut is_new = |route: &Route| is_unlinked(&route.port) && told.insert(route.port.clone());
+        let routes = self.route.iter().enumerate().filter(|(_, route)| is_new(route));
+        let routes =
+            routes.map(|(at, route)| OptionError::new(&format!("route[{at}].port"), message(&route.port)));
+        let file = self.routes_file.as_ref().and_then(|file| file.check_ports(is_unlinked).err());
+        let ports = self.port.keys().filter(|port| is_unlinked(port));
+        let ports = ports.map(|port| OptionError::new(&format!("port.{port}"), message(port)));
+        OptionError::all(routes.chain(file).chain(ports).map(Err))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -278,20 +281,18 @@ impl Router {
 
 impl RouterPort {
     fn check(&self, name: &str) -> Result<(), OptionError> {
-        for &ip in &self.ip {
-            if is_martian(ip) {
-                return Err(OptionError::new(&format!("port.{name}.ip"), format!("{ip} is never routed")));
-            }
-        }
-        for is_version in [IpAddr::is_ipv4, IpAddr::is_ipv6] {
-            let of_version: Vec<_> = self.ip.iter().filter(|ip| is_version(ip)).collect();
-            if let [first, second, ..] = *of_version {
-                let message = format!("two addresses of one version: {first} and {second}");
-                return Err(OptionError::new(&format!("port.{name}.ip"), message));
-            }
-        }
+        let ip_option = format!("port.{name}.ip");
+        let martians = self.ip.iter().filter(|&&ip| is_martian(ip));
+        let martians = martians.map(|ip| OptionError::new(&ip_option, format!("{ip} is never routed")));
+        let pairs = [IpAddr::is_ipv4, IpAddr::is_ipv6].into_iter().filter_map(|is_version| {
+            let mut of_version = self.ip.iter().filter(|ip| is_version(ip));
+            let (first, second) = (of_version.next()?, of_version.next()?);
+            let message = format!("two addresses of one version: {first} and {second}");
+            Some(OptionError::new(&ip_option, message))
+        });
         let range = MTU_MIN..=MAX_LARGE_PAYLOAD - Ethernet::LEN;
-        OptionError::check_range(&format!("port.{name}.mtu"), self.mtu.unwrap_or(MTU_MIN), range)
+        let mtu = OptionError::check_range(&format!("port.{name}.mtu"), self.mtu.unwrap_or(MTU_MIN), range);
+        OptionError::all(martians.chain(pairs).chain(mtu.err()).map(Err))
     }
 }
 
@@ -309,7 +310,7 @@ impl Counters {
             malformed: setup.drops("malformed"),
             martian: setup.drops("martian"),
             own_address: setup.drops("own_address"),
-            other_mac: setup.drops("other_mac"),
+            other_mac: setup.rejects("other_mac"),
             not_ip: setup.drops("not_ip"),
             icmp_sent: setup.counter("icmp_sent"),
             icmp_forbidden: setup.counter("icmp_forbidden"),
@@ -335,6 +336,11 @@ impl Counters {
 }
 
 impl App for Running {
+    /// The table: a million routes take long to drop.
+    fn into_discards(self: Box<Self>) -> Option<Box<dyn Any + Send>> {
+        Some(Box::new(self.fib))
+    }
+
     fn link(&mut self, ports: &PortNames<'_>) {
         self.outputs = ports.outputs.iter().map(|&name| name.to_owned()).collect();
         self.back = ports.inputs.iter().map(|name| ports.outputs.binary_search(name).ok()).collect();

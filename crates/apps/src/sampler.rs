@@ -52,7 +52,7 @@ impl Class for Sampler {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let random = Random::new(self.seed);
-        let not_sampled = setup.drops("not_sampled");
+        let not_sampled = setup.rejects("not_sampled");
         let mut app = Running { options: self.clone(), random, skip: 0, not_sampled };
         app.skip = app.gap() - 1;
         Ok(app)

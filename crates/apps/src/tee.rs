@@ -2,7 +2,7 @@
 //!
 //! | inputs | any |
 //! |---|---|
-//! | outputs | any: the last gets the packet itself, the others copies |
+//! | outputs | any: one gets the packet itself, the others copies. When copies fail, the next is the one, so that all lack as many |
 //! | `no_packet` | counts copies that were not made because the pool was exhausted, or for long packets its large ones |
 
 use engine::shm::Counter;
@@ -17,6 +17,8 @@ pub struct Tee {}
 /// A running `tee`.
 #[derive(Debug)]
 pub struct Running {
+    /// How many outputs stand before the one that is the first to get a copy; the one before that gets the packet itself.
+    first: usize,
     no_packet: Counter,
     unlinked: Counter,
 }
@@ -28,29 +30,47 @@ impl Class for Tee {
     type App = Running;
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { no_packet: setup.counter("no_packet"), unlinked: setup.drops("unlinked") })
+        Ok(Running { first: 0, no_packet: setup.counter("no_packet"), unlinked: setup.drops("unlinked") })
     }
 }
 
 impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
-        let Some((last, others)) = io.outputs.split_last_mut() else {
+        let outputs = io.outputs.len();
+        if outputs == 0 {
             for input in io.inputs.iter_mut() {
                 while let Some(burst) = input.burst() {
                     io.pool.free_burst(burst, &self.unlinked);
                 }
             }
             return;
-        };
+        }
+        if self.first >= outputs {
+            self.first = 0;
+        }
         for input in io.inputs.iter_mut() {
             while let Some(burst) = input.burst() {
-                for output in others.iter_mut() {
+                let mut is_short = false;
+                // Those from the first to the last, then those before it but one.
+                let (before, behind) = io.outputs.split_at_mut(self.first);
+                let (original, others) = match before.split_last_mut() {
+                    Some((original, before)) => (original, behind.iter_mut().chain(before)),
+                    None => match behind.split_last_mut() {
+                        Some((original, behind)) => (original, behind.iter_mut().chain([].as_mut_slice())),
+                        None => return,
+                    },
+                };
+                for output in others {
                     let made = output.send_copies_of(io.pool, &burst);
                     if made < burst.len() {
                         self.send_others(output, io.pool, &burst[made..]);
+                        is_short = true;
                     }
                 }
-                last.send(burst);
+                original.send(burst);
+                if is_short {
+                    self.first = (self.first + 1) % outputs;
+                }
             }
         }
     }
@@ -131,6 +151,21 @@ mod tests {
         let app = &report.apps[testkit::rig::APP];
         assert!(app.text.as_ref().is_some_and(|text| text.starts_with("2 copies were not made")), "{app:?}");
         assert!(!app.has_failed);
+    }
+
+    #[test]
+    fn all_outputs_lack_as_many_packets() {
+        for names in [&["a", "b"][..], &["a", "b", "c"]] {
+            let mut rig = Rig::with(Tee {}, &["input"], names, 8);
+            let mut received = vec![0; names.len()];
+            for _ in 0..60 {
+                (0..6).for_each(|_| rig.send("input", b"x"));
+                rig.breathe();
+                received.iter_mut().zip(names).for_each(|(count, name)| *count += rig.take(name).len());
+            }
+            let (least, most) = (received.iter().min().unwrap(), received.iter().max().unwrap());
+            assert!(rig.counter("no_packet") > 0 && most - least <= 12, "{received:?}");
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Class for VlanMux {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let counters = Counters {
-            other_vlan: setup.drops("other_vlan"),
+            other_vlan: setup.rejects("other_vlan"),
             unlinked: setup.drops("unlinked"),
             too_short: setup.drops("too_short"),
             too_long: setup.drops("too_long"),

@@ -55,8 +55,10 @@ impl Class for VlanTag {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("tag", self.tag, IDS)?;
-        OptionError::check_range("pcp", self.pcp, 0..=7)
+        OptionError::all([
+            OptionError::check_range("tag", self.tag, IDS),
+            OptionError::check_range("pcp", self.pcp, 0..=7),
+        ])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

@@ -47,7 +47,7 @@ impl Class for VlanUntag {
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        let (other_vlan, too_short) = (setup.drops("other_vlan"), setup.drops("too_short"));
+        let (other_vlan, too_short) = (setup.rejects("other_vlan"), setup.drops("too_short"));
         Ok(Running { tpid: self.tpid.ethertype(), id: self.tag, other_vlan, too_short })
     }
 

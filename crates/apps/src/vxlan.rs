@@ -110,9 +110,11 @@ impl Class for Vxlan {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        self.ends().check()?;
-        OptionError::check_range("vni", self.vni, 0..=0xff_ffff)?;
-        OptionError::check_range("port", self.port, 1..=u16::MAX)
+        OptionError::all([
+            self.ends().check(),
+            OptionError::check_range("vni", self.vni, 0..=0xff_ffff),
+            OptionError::check_range("port", self.port, 1..=u16::MAX),
+        ])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {

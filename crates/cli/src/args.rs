@@ -3,11 +3,12 @@
 //! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
 use crate::terminal::When;
-use crate::values::{at_least, core, duration, interval, netmask, pause, whole};
+use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
+use io::pcap_reader::Passes;
 use pflang::Stage;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -590,9 +591,9 @@ pub(crate) struct BlastArgs {
         long_help = "Packets or bits a second at most: 500pps, 1.5Mpps, 100Mbps, 10Gbps"
     )]
     pub(crate) rate: Option<String>,
-    /// Stop after the capture was sent N times.
-    #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = at_least(1_u64), allow_negative_numbers = true)]
-    pub(crate) passes: Option<u64>,
+    /// Send the capture N times, or `forever`.
+    #[arg(long = "loop", value_name = "N", conflicts_with = "synth", value_parser = passes, allow_negative_numbers = true)]
+    pub(crate) passes: Option<Passes>,
     /// Stop after N packets.
     #[arg(short = 'c', long, value_name = "N", value_parser = at_least(0_u64), allow_negative_numbers = true)]
     pub(crate) count: Option<u64>,

@@ -27,8 +27,10 @@ impl Ended {
         report.add_last_words(engine.stop().reports);
         let mut after = engine.report();
         if after.pool.free != after.pool.total {
-            let missing = after.pool.total - after.pool.free;
-            after.imbalances.push(format!("packets that did not come back at the end: {missing}"));
+            let missing = after.pool.total.saturating_sub(after.pool.free);
+            let suspects =
+                report.suspects(missing).map_or(String::new(), |suspects| format!(" ({suspects})"));
+            after.imbalances.push(format!("packets that did not come back at the end{suspects}: {missing}"));
         }
         Ended { report, after, cpu_s, fell_short: false }
     }

@@ -1,5 +1,6 @@
 //! Values of flags: numbers, times, cores. What is wrong with one is told in words.
 
+use io::pcap_reader::Passes;
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -37,6 +38,18 @@ where
         _ if is_digits(text) && text.trim().len() > 10 => Err("this number is too large".to_owned()),
         _ => Err(format!("write a whole number, {least} or more")),
     }
+}
+
+/// How often a capture is sent: a number, or `forever` as in a graph.
+pub(crate) fn passes(text: &str) -> Result<Passes, String> {
+    if text.trim() == "forever" {
+        return Ok(Passes::Forever);
+    }
+    let times = at_least(1_u64)(text).map_err(|error| match error.strip_suffix(", 1 or more") {
+        Some(number) => format!("{number}, 1 or more, or `forever`"),
+        None => error,
+    });
+    times.map(Passes::Times)
 }
 
 /// A time: with units, or in seconds.

@@ -181,6 +181,25 @@ fn what_is_on_no_disk_does_not_fill_it() {
     assert_eq!(common::code(&output), 130, "{}", common::stderr(&output));
 }
 
+/// As often as it can, and no end of a capture is an end.
+#[test]
+fn forever_ends_with_a_whole_account() {
+    let args = ["blast", &capture("icmp.pcap"), "--loop", "forever", "--to", "null", "--json"];
+    let child = common::sluss(&args).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    common::signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((common::code(&output), common::stderr(&output).as_str()), (130, ""));
+    let last: Value = common::stdout(&output).lines().last().unwrap().parse().unwrap();
+    assert!(last["packets"].as_u64() > Some(1000) && last["balanced"] == true, "{last}");
+    let out = scratch("endless.pcap");
+    let output = blast(&[&capture("icmp.pcap"), "--loop", "forever", "--to", &out.display().to_string()]);
+    assert_eq!((common::code(&output), out.exists()), (2, false), "it would fill the disk");
+    // An end that was asked for counts.
+    let args = [&capture("icmp.pcap"), "--loop", "forever", "--count", "20", "--to", "null"];
+    assert_eq!(summary(&args)["packets"], 20);
+}
+
 #[test]
 fn a_capture_that_is_not_ethernet_is_refused_for_ethernet_devices_only() {
     let raw = capture("raw.pcap");

@@ -194,8 +194,10 @@ fn reasons_below(folder: &Path, reasons: &mut BTreeSet<String>) {
         } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
             let text = fs::read_to_string(&path).expect("a source");
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-            let named = code.split(".drops(\"").skip(1).filter_map(|rest| rest.split('"').next());
-            reasons.extend(named.map(str::to_owned));
+            for counter in [".drops(\"", ".rejects(\""] {
+                let named = code.split(counter).skip(1).filter_map(|rest| rest.split('"').next());
+                reasons.extend(named.map(str::to_owned));
+            }
         }
     }
 }

@@ -149,6 +149,11 @@ fn graphs_are_drawn() {
         dot.starts_with("digraph") && dot.contains("\"copies\":\"out_plain\":e -> \"sink\":\"in_plain\":w"),
         "{dot}"
     );
+    let dot = stdout(&common::run(&["run", "--dot", "examples/workers.toml"]));
+    assert_eq!(dot.matches("subgraph cluster_worker_").count(), 2, "{dot}");
+    let rows = "<tr><td port=\"in_input\" align=\"left\">input</td><td port=\"out_left\" align=\"right\">left</td></tr>\
+        <tr><td></td><td port=\"out_right\" align=\"right\">right</td></tr>";
+    assert!(dot.contains(rows), "{dot}");
     let svg = stdout(&common::run(&["run", "--svg", "examples/tee.toml"]));
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
     assert_eq!((svg.matches("<path class=").count(), svg.matches("class=\"app\"").count()), (4, 4));

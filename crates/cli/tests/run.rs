@@ -42,6 +42,74 @@ fn a_pool_has_more_packets_than_links_can_hold() {
 }
 
 #[test]
+fn limits_beyond_the_pool_are_told() {
+    let graph = "links = [\"source.output -> delay.input\", \"delay.output -> queue.input\", \"queue.output -> sink.input\"]\n\
+        [app.source]\ntype = \"source\"\ncount = 10\n[app.sink]\ntype = \"sink\"\n\
+        [app.delay]\ntype = \"delay\"\nlimit = 60000\n[app.queue]\ntype = \"queue\"\n";
+    let folder = folder("limits", graph);
+    let told = "warning: net.toml: the limits of apps need 64096 packets (`delay` 60000, `queue` 4096), and a pool has 16384 packets: \
+                before they are reached, apps get none; `--packets 68192` is enough\n";
+    for flags in [&["--check"][..], &[]] {
+        let output = run(&folder, flags);
+        assert_eq!((code(&output), stderr(&output).as_str()), (0, told), "{flags:?}");
+    }
+    let checked = run(&folder, &["--check", "--json"]);
+    assert_eq!(last_object(&checked)["warnings"], 1);
+    assert_eq!(stderr(&run(&folder, &["--check", "--packets", "68192"])), "");
+    let folder = common::running::folder("more_limits", &graph.replace("60000", "87000"));
+    let output = run(&folder, &["--check"]);
+    assert!(
+        stderr(&output).ends_with("; more than 87210 are not possible, so give it lower limits\n"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn more_workers_than_cores_are_warned_of() {
+    let folder = folder("cores", ENDLESS);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    for flags in [&["--check"][..], &["--duration", "10ms"]] {
+        let said = |workers: usize| {
+            let output = run(&folder, &[flags, &["--workers", &workers.to_string()]].concat());
+            assert_eq!(code(&output), 0);
+            stderr(&output)
+        };
+        assert_eq!(said(cores), "");
+        let told = said(cores + 1);
+        assert!(
+            told.starts_with(&format!("warning: `--workers {}`: there are {cores} cores", cores + 1)),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn an_object_has_all_that_the_text_has() {
+    let folder = folder("all", ENDLESS);
+    let output = run(&folder, &["--duration", "300ms", "--json"]);
+    let object = last_object(&output);
+    assert_eq!((&object["name"], &object["imbalances"]), (&"net".into(), &serde_json::json!([])));
+    for app in ["source", "sink"] {
+        let app = &object["apps"][app];
+        assert!(app["worker"] == 0 && app["held"].is_u64(), "{app}");
+        assert!(
+            app["core_percent"].as_f64().is_some_and(|percent| percent > 0.0 && percent <= 100.0),
+            "{app}"
+        );
+        let [median, high] = ["p50", "p99"].map(|quantile| app["turn_ns"][quantile].as_u64().unwrap());
+        assert!(0 < median && median <= high, "{app}");
+    }
+    let link = &object["links"]["source.output -> sink.input"];
+    assert_eq!(link["txbytes"].as_u64(), link["txpackets"].as_u64().map(|packets| 60 * packets));
+    assert!(
+        object["pool"]["exhausted"].is_u64()
+            && object["missed"] == 0
+            && object["drops_gone"] == serde_json::json!({})
+    );
+}
+
+#[test]
 fn the_last_line_is_one_object_with_these_keys() {
     let folder = folder("json", ENDLESS);
     let begin = Instant::now();
@@ -50,8 +118,7 @@ fn the_last_line_is_one_object_with_these_keys() {
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     let object = last_object(&output);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    let expected =
-        "v type breaths cpu_s seconds workers apps links received delivered drops inside pool balanced";
+    let expected = "v type name breaths cpu_s seconds workers apps links received delivered drops drops_gone missed inside pool balanced imbalances";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
     assert!(object["seconds"].as_f64().unwrap() > 0.2 && object["workers"] == 1, "{object}");
     assert_eq!(object["apps"]["sink"]["failed"], false);
@@ -359,7 +426,7 @@ fn drops_of_apps_that_are_gone_are_told() {
         let files = fs::read_dir(folder.join("runtime")).unwrap().flatten();
         let seen = files.filter_map(|file| engine::shm::Snapshot::read(&file.path()).ok());
         seen.flat_map(|seen| seen.records)
-            .any(|record| record.name == "f" && record.drops().any(|(_, count)| count > 0))
+            .any(|record| record.name == "f" && record.drops().any(|(.., count)| count > 0))
     });
     fs::write(folder.join("net.toml"), ENDLESS).unwrap();
     signal(&live.child, "HUP");

@@ -36,10 +36,10 @@ impl Rate {
     /// # Errors
     /// Which is none.
     pub fn check(pps: Option<f64>, mbps: Option<f64>) -> Result<(), OptionError> {
-        for (option, rate) in [("rate_pps", pps), ("rate_mbps", mbps)] {
-            rate.map_or(Ok(()), |rate| OptionError::check_range(option, rate, RANGE))?;
-        }
-        Ok(())
+        let check = |(option, rate): (&str, Option<f64>)| {
+            rate.map_or(Ok(()), |rate| OptionError::check_range(option, rate, RANGE))
+        };
+        OptionError::all([("rate_pps", pps), ("rate_mbps", mbps)].map(check))
     }
 
     /// At most `pps` packets, and `mbps` million bits, a second. `None` without a limit.

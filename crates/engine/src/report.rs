@@ -31,6 +31,8 @@ pub struct Report {
     pub drops: BTreeMap<String, u64>,
     /// Packets that have served their purpose.
     pub delivered: u64,
+    /// Packets that were lost before they came in, as the kernel had no room for them. They are in no other number.
+    pub missed: u64,
     /// Packet memory, of all workers.
     pub pool: PoolReport,
     /// Sums that differ; empty in a sound engine.
@@ -107,13 +109,19 @@ pub struct PoolReport {
 impl AppReport {
     /// Its numbers without drops: packets that have arrived, its own counters and gauges; those that are zero included.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        let counts = self.counters.iter().filter(|(_, kind, _)| *kind != EntryKind::Drop);
+        let counts = self.counters.iter().filter(|(_, kind, _)| !kind.is_drop());
         counts.map(|(name, _, value)| (name.as_str(), *value))
+    }
+
+    /// Packets that were lost before it had them.
+    pub fn missed(&self) -> u64 {
+        let missed = self.counters.iter().filter(|(_, kind, _)| *kind == EntryKind::Missed);
+        missed.map(|&(_, _, value)| value).sum()
     }
 
     /// Packets that it has dropped, or the engine for it, by reason; no reason for which there was none.
     pub fn drops(&self) -> impl Iterator<Item = (&str, u64)> {
-        let drops = self.counters.iter().filter(|(_, kind, value)| *kind == EntryKind::Drop && *value > 0);
+        let drops = self.counters.iter().filter(|(_, kind, value)| kind.is_drop() && *value > 0);
         drops.map(|(name, _, value)| (name.as_str(), *value))
     }
 }
@@ -139,6 +147,35 @@ impl Report {
         self.imbalances.is_empty()
     }
 
+    /// Where so many packets may be that are missing, in words: apps have taken them and neither sent, dropped or delivered them, nor
+    /// say that they keep them; or apps kept some in this report. `None` if nothing of that is so.
+    ///
+    /// Packets that an app makes or copies are counted nowhere, so that such an app may have lost more than this tells.
+    pub fn suspects(&self, missing: usize) -> Option<String> {
+        let mut open: BTreeMap<&str, i128> = BTreeMap::new();
+        for (name, app) in &self.apps {
+            let ends =
+                app.counters.iter().filter(|(_, kind, _)| kind.is_drop() || *kind == EntryKind::Delivered);
+            let ended: i128 = ends.map(|&(_, _, count)| i128::from(count)).sum();
+            open.insert(name, -ended - app.held as i128);
+        }
+        for LinkReport { link, txpackets, txdrop, rxpackets, .. } in &self.links {
+            let sent = i128::from(*txpackets) + i128::from(*txdrop);
+            open.entry(&link.from.app).and_modify(|open| *open -= sent);
+            open.entry(&link.to.app).and_modify(|open| *open += i128::from(*rxpackets));
+        }
+        open.retain(|_, open| *open > 0);
+        // Of a link that another graph has replaced, the counts are gone, so that its ends seem to have lost what it carried.
+        let is_likely = open.values().sum::<i128>() <= missing as i128;
+        let lost =
+            open.iter().filter(|_| is_likely).map(|(name, open)| format!("{open} lost by app `{name}`"));
+        let kept = self.apps.iter().filter(|(_, app)| app.held > 0);
+        let kept = kept.map(|(name, app)| format!("{} kept by app `{name}`", app.held));
+        let lost: Vec<String> = lost.collect();
+        let told = if lost.is_empty() { kept.collect() } else { lost };
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
     pub(crate) fn new<'a>(
         workers: &[Worker],
         links: impl Iterator<Item = (&'a Link, *const Ring)>,
@@ -150,6 +187,7 @@ impl Report {
             links: Vec::new(),
             drops: retired.drops.clone(),
             delivered: retired.delivered,
+            missed: retired.missed,
             pool: PoolReport::default(),
             imbalances: Vec::new(),
         };
@@ -188,8 +226,9 @@ impl Report {
         let counters = task.told_counters();
         for (name, kind, value) in &counters {
             match kind {
-                EntryKind::Drop => *self.drops.entry(name.clone()).or_default() += value,
+                kind if kind.is_drop() => *self.drops.entry(name.clone()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
+                EntryKind::Missed => self.missed += value,
                 _ => {}
             }
         }
@@ -227,15 +266,19 @@ impl Report {
 
     fn find_imbalances(&mut self) {
         let PoolReport { total, free, queued, held, allocated, freed, .. } = self.pool;
+        let known = free + queued + held;
+        let suspects = total.checked_sub(known).filter(|&missing| missing > 0);
+        let suspects = suspects.and_then(|missing| self.suspects(missing));
+        let suspects = suspects.map_or(String::new(), |suspects| format!(" ({suspects})"));
         let mut check = |what: &str, left: u64, right: u64| {
             if left != right {
                 self.imbalances.push(format!("{what}: {left} and {right}"));
             }
         };
         check(
-            "packets of the pools, and those free, queued and held",
+            &format!("packets of the pools, and those free, queued and held{suspects}"),
             total as u64,
-            (free + queued + held) as u64,
+            known as u64,
         );
         check(
             "packets allocated, and those freed, queued and held",
@@ -256,6 +299,7 @@ impl Report {
 pub(crate) struct Retired {
     pub(crate) drops: BTreeMap<String, u64>,
     pub(crate) delivered: u64,
+    pub(crate) missed: u64,
 }
 
 impl Retired {
@@ -263,8 +307,9 @@ impl Retired {
     pub(crate) fn add_app(&mut self, task: &Task) {
         for (name, kind, value) in task.record.entries() {
             match kind {
-                EntryKind::Drop => *self.drops.entry(name.to_owned()).or_default() += value,
+                kind if kind.is_drop() => *self.drops.entry(name.to_owned()).or_default() += value,
                 EntryKind::Delivered => self.delivered += value,
+                EntryKind::Missed => self.missed += value,
                 _ => {}
             }
         }

@@ -32,7 +32,7 @@ pub use problem::{GraphCode, GraphFileError, GraphFileErrors};
 
 use engine::{ClassInfo, Config, Conflict, Graph, GraphError, NAME_MAX, OptionError, Registry, is_name};
 use links::{Apps, Links};
-use options::App;
+use options::{App, ReadOptions};
 use problem::{Problems, shown};
 use similar::similar;
 use std::collections::BTreeMap;
@@ -277,14 +277,19 @@ impl<'t> Reader<'t> {
         let class = class?;
         let place = Place { header: header.clone(), options: options::places(&table) };
         let app = App { name, class: &class.name, text: self.text, header, places: &place.options };
-        let config = options::read(&app, self.registry, table, &mut self.problems);
-        match config.as_ref().map(Config::review) {
-            Some(Err(error)) => self.problems.add(|| options::refused(name, place.of(&error), &error)),
-            Some(Ok(warnings)) => warnings.iter().for_each(|warning| {
+        let read = options::read(&app, self.registry, table, &mut self.problems);
+        match read.as_ref().map(|read| (read, read.config.review())) {
+            Some((read, Err(error))) => {
+                for error in error.each().filter(|error| !read.explains(error)) {
+                    self.problems.add(|| options::refused(name, place.of(error), error));
+                }
+            }
+            Some((read, Ok(warnings))) if read.is_whole() => warnings.iter().for_each(|warning| {
                 self.problems.warn(|| options::odd(name, place.of_option(&warning.option), warning));
             }),
-            None => {}
+            _ => {}
         }
+        let config = read.and_then(ReadOptions::whole);
         self.places.insert(name.to_owned(), place);
         Some(ReadApp { class, config, worker: worker.ok()? })
     }
@@ -373,7 +378,9 @@ impl<'t> Reader<'t> {
         for (name, app) in graph.apps() {
             if let Err(error) = app.config.check_ports(&graph.linked_ports(name)) {
                 let Some(place) = places.get(name) else { continue };
-                problems.add(|| options::refused(name, place.of(&error), &error));
+                for error in error.each() {
+                    problems.add(|| options::refused(name, place.of(error), error));
+                }
             }
         }
         for (name, place) in places.iter().filter(|(name, _)| !links.touch(name)) {

@@ -5,11 +5,10 @@ use super::problem::{GraphCode, GraphFileError, Problems, shown};
 use super::value;
 use crate::similar::similar;
 use engine::{
-    Config, Fault, OptionError, OptionPath, OptionValue, OptionWarning, ReadError, ReadErrorKind, Registry,
-    Step,
+    Config, Fault, OptionError, OptionValue, OptionWarning, ReadError, ReadErrorKind, Registry, Step,
 };
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -65,24 +64,50 @@ fn add_inside(path: &str, value: &DeValue<'_>, depth: usize, places: &mut BTreeM
     }
 }
 
-/// Reads the options of an app; `None` if any is wrong, which is then told.
+/// Options that were read, as far as they were right.
+pub(super) struct ReadOptions {
+    pub(super) config: Config,
+    /// Options that were not right, which are told: `config` is without them.
+    wrong: BTreeSet<String>,
+}
+
+impl ReadOptions {
+    /// The options, if all were right.
+    pub(super) fn whole(self) -> Option<Config> {
+        self.is_whole().then_some(self.config)
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.wrong.is_empty()
+    }
+
+    /// Whether what a class says of `config` may only follow from what was wrong and is told: it is about an option that was, or names one.
+    pub(super) fn explains(&self, error: &OptionError) -> bool {
+        let option = error.option.as_deref().and_then(|option| option.split(['.', '[']).next());
+        let names = |wrong: &String| error.message.contains(&format!("`{wrong}`"));
+        self.wrong.iter().any(|wrong| option == Some(wrong) || names(wrong))
+    }
+}
+
+/// Reads the options of an app, and tells all that are wrong; `None` if one that must be set is not among those that are right.
 pub(super) fn read(
     app: &App<'_>,
     registry: &Registry,
     mut table: DeTable<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Config> {
-    let mut good = true;
+) -> Option<ReadOptions> {
+    let mut wrong = BTreeSet::new();
     if let Some(options) = registry.option_names(app.class) {
         let strange: DeTable<'_>;
         (table, strange) =
             table.into_iter().partition(|(key, _)| options.iter().any(|option| option == key.get_ref()));
-        good = strange.is_empty();
         for key in strange.keys() {
             problems.add(|| unknown(app, key.get_ref(), key.span(), options));
+            let meant = similar(key.get_ref(), options.iter().map(|option| &**option));
+            wrong.insert(meant.unwrap_or(key.get_ref()).to_owned());
         }
     }
-    let mut wrong: Vec<String> = Vec::new();
+    let mut gone: Vec<Vec<Step>> = Vec::new();
     let mut values = BTreeMap::new();
     for (key, written) in &table {
         let key = key.get_ref().to_string();
@@ -91,50 +116,130 @@ pub(super) fn read(
             Err((span, message)) => {
                 let complaint = Complaint::new(&ReadErrorKind::Other(message.to_owned()), "");
                 problems.add(|| wrong_type(app, path_at(app, &key, &span), span, complaint));
-                wrong.push(key);
+                wrong.insert(key.clone());
+                gone.push(vec![Step::Name(key)]);
             }
         }
     }
-    let mut values = OptionValue::Table(values);
-    // The reader stops at the first option it does not like: each round is told of one, and reads on without it.
-    loop {
-        let error = match registry.read(app.class, &values)? {
-            Ok(config) => return (good && wrong.is_empty()).then_some(config),
+    let mut remaining = Remaining { values: OptionValue::Table(values), gone };
+    // The reader stops at the first value it does not like: each round is told of one, and reads on without it.
+    for _ in 0..ROUNDS_MAX {
+        let error = match registry.read(app.class, &remaining.values)? {
+            Ok(config) => return Some(ReadOptions { config, wrong }),
             Err(error) => error,
         };
-        let Some(key) = option_of(&error.path) else {
-            if !is_missing_one_of(&wrong, &error.kind) {
+        let path = remaining.in_text(error.path.steps());
+        let is_told = remaining.explains(&path, &error.kind);
+        let Some(Step::Name(key)) = path.first() else {
+            if !is_told {
                 problems.add(|| whole_table(app, &error.kind));
             }
             return None;
         };
-        let key = key.to_owned();
-        problems.add(|| wrong_value(app, &table, &key, &error));
-        let OptionValue::Table(values) = &mut values else { return None };
+        if !is_told {
+            problems.add(|| wrong_value(app, &table, key, (&path, &error.kind)));
+        }
+        wrong.insert(key.clone());
         // An option that is not there cannot be wrong: a class that says so says it again.
-        values.remove(&key)?;
-        wrong.push(key);
+        if !remaining.take_out(&error) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Values of one app that are told, before the others go unread: each costs a round.
+const ROUNDS_MAX: usize = 200;
+
+/// The options of an app without those values that were wrong.
+struct Remaining {
+    values: OptionValue,
+    /// Where those were in the text.
+    gone: Vec<Vec<Step>>,
+}
+
+impl Remaining {
+    /// Where a value is in the text: items of a list stand behind those of it that are gone.
+    fn in_text(&self, path: &[Step]) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for step in path {
+            let step = match step {
+                Step::Index(index) => {
+                    let before = self.gone.iter().filter_map(|gone| match gone.split_last()? {
+                        (Step::Index(index), list) if *list == *steps => Some(*index),
+                        _ => None,
+                    });
+                    let before: BTreeSet<usize> = before.collect();
+                    Step::Index(before.iter().fold(*index, |index, &gone| index + usize::from(gone <= index)))
+                }
+                Step::Name(_) => step.clone(),
+            };
+            steps.push(step);
+        }
+        steps
+    }
+
+    /// Whether an error about the value at a place in the text only follows from what is gone: a table lacks what was taken out of it, or
+    /// what that should have been.
+    fn explains(&self, path: &[Step], kind: &ReadErrorKind) -> bool {
+        let ReadErrorKind::Missing(name) = kind else { return false };
+        self.gone.iter().any(|gone| match gone.split_last() {
+            Some((Step::Name(was), table)) => *table == *path && (was == name || !path.is_empty()),
+            _ => false,
+        })
+    }
+
+    /// Takes out the value that an error is about, or else the least that holds it; false if there is none.
+    fn take_out(&mut self, error: &ReadError) -> bool {
+        let mut path = error.path.steps().to_vec();
+        if let ReadErrorKind::UnknownName { found, .. } = &error.kind {
+            path.push(Step::Name(found.clone()));
+        }
+        while !path.is_empty() {
+            let in_text = self.in_text(&path);
+            if remove(&mut self.values, &path) {
+                self.gone.push(in_text);
+                return true;
+            }
+            path.pop();
+        }
+        false
     }
 }
 
-/// The option that an error is about, unless it is about all of them.
-fn option_of(path: &OptionPath) -> Option<&str> {
-    match path.steps().first()? {
-        Step::Name(option) => Some(option),
-        Step::Index(_) => None,
+/// Removes the value at the end of a path; false if it is not there.
+fn remove(value: &mut OptionValue, path: &[Step]) -> bool {
+    match (value, path) {
+        (OptionValue::Table(table), [Step::Name(name)]) => table.remove(name).is_some(),
+        (OptionValue::List(items), [Step::Index(index)]) if *index < items.len() => {
+            items.remove(*index);
+            true
+        }
+        (OptionValue::Table(table), [Step::Name(name), inside @ ..]) => {
+            table.get_mut(name).is_some_and(|value| remove(value, inside))
+        }
+        (OptionValue::List(items), [Step::Index(index), inside @ ..]) => {
+            items.get_mut(*index).is_some_and(|value| remove(value, inside))
+        }
+        _ => false,
     }
 }
 
 /// The error of a class about the value of an option, or about something inside it, at its place.
-fn wrong_value(app: &App<'_>, table: &DeTable<'_>, key: &str, error: &ReadError) -> GraphFileError {
-    let value = value::at(table, &error.path).or_else(|| table.get(key));
-    let name = match (&error.kind, value) {
+fn wrong_value(
+    app: &App<'_>,
+    table: &DeTable<'_>,
+    key: &str,
+    (path, kind): (&[Step], &ReadErrorKind),
+) -> GraphFileError {
+    let value = value::at(table, path).or_else(|| table.get(key));
+    let name = match (kind, value) {
         (ReadErrorKind::UnknownName { found, .. }, Some(value)) => value::name_in(value.get_ref(), found),
         _ => None,
     };
     let span = name.or_else(|| value.map(Spanned::span)).unwrap_or_else(|| app.header.clone());
     let written = app.text.get(span.clone()).unwrap_or_default();
-    wrong_type(app, path_at(app, key, &span), span, Complaint::new(&error.kind, written))
+    wrong_type(app, path_at(app, key, &span), span, Complaint::new(kind, written))
 }
 
 /// The error of a class about an option, at its place.
@@ -183,11 +288,6 @@ fn unknown(app: &App<'_>, key: &str, span: Range<usize>, options: &[Cow<'static,
         Some(similar) => problem.help(format!("did you mean `{similar}`?")),
         None => problem,
     }
-}
-
-/// Whether an option is missing only because it was wrong and has been told.
-fn is_missing_one_of(wrong: &[String], kind: &ReadErrorKind) -> bool {
-    matches!(kind, ReadErrorKind::Missing(option) if wrong.contains(option))
 }
 
 /// A problem of no option in particular.

@@ -56,7 +56,13 @@ impl Class for Spring {
         if !self.pattern.is_empty() {
             return Err(OptionError::new("pattern", "this is bad").with_detail("  | pattern\n  | ^^^"));
         }
-        OptionError::check_range("size", self.size, 14..=100)
+        let shortest = self.count.map_or(0, usize::from);
+        let too_short = || OptionError::new("size", "is less than `count`");
+        OptionError::all([
+            OptionError::check_range("size", self.size, 14..=100),
+            if self.size < shortest { Err(too_short()) } else { Ok(()) },
+            OptionError::check_range("count", self.count.unwrap_or(1), 1..=100),
+        ])
     }
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Idle, OptionError> {
@@ -383,6 +389,46 @@ fn options() {
     check_spring(
         "pattern = \"absent\"",
         &["GR019 line 8, column 11: `pattern` of app `s`: there is no such file"],
+    );
+}
+
+/// Those that an app says as well as those that its class does not read.
+#[test]
+fn all_wrong_options_of_all_apps_are_told() {
+    check(
+        "links=[\"a.output -> h.x\", \"b.output -> h.y\", \"c.output -> h.z\"]\n[app.h]\ntype=\"hub\"\npath=5\nrate=true\n\
+         [app.a]\ntype=\"spring\"\nsize=101\ncount=101\n\
+         [app.b]\ntype=\"spring\"\nsize=\"x\"\ncount=101\n\
+         [app.c]\ntype=\"spring\"\nsize=17\ncuont=20\n",
+        &[
+            "GR011 line 4, column 6: `path` of app `h` must be a text, not 5",
+            "GR011 line 5, column 6: `rate` of app `h` must be a number, not true",
+            "GR012 line 8, column 6: `size` of app `a`: 101 is not between 14 and 100",
+            "GR012 line 9, column 7: `count` of app `a`: 101 is not between 1 and 100",
+            "GR011 line 12, column 6: `size` of app `b` must be a whole number, 0 or more, not the text \"x\"",
+            "GR012 line 13, column 7: `count` of app `b`: 101 is not between 1 and 100",
+            "GR009 line 17, column 1: app `c` is a `spring`, which has no option `cuont`; did you mean `count`?",
+        ],
+    );
+}
+
+#[test]
+fn all_that_is_wrong_in_one_option_is_told() {
+    let text = format!(
+        "links=[\"h.a -> h.b\"]\n[app.h]\n{HUB}fast=1\nrules = [\n{{ port = 70000 }},\n{{ port = 1 }},\n{{ prt = 1 }},\n\
+         {{ port = true, a = 1 }},\n5,\n{{ port = -1 }},\n{{ port = 99 }}]\n"
+    );
+    check(
+        &text,
+        &[
+            "GR011 line 6, column 6: `fast` of app `h` must be true or false, not 1",
+            "GR011 line 8, column 10: `rules[0].port` of app `h` must be a whole number from 0 to 65535, not 70000",
+            "GR011 line 10, column 3: `rules[2]` of app `h` has no `prt`; did you mean `port`?",
+            "GR011 line 11, column 10: `rules[3].port` of app `h` must be a whole number from 0 to 65535, not true",
+            "GR011 line 11, column 16: `rules[3]` of app `h` has no `a`",
+            "GR011 line 12, column 1: `rules[4]` of app `h` must be a table, not 5",
+            "GR011 line 13, column 10: `rules[5].port` of app `h` must be a whole number from 0 to 65535, not -1",
+        ],
     );
 }
 

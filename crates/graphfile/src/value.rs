@@ -1,6 +1,6 @@
 //! From what TOML says to the values that classes read.
 
-use engine::{OptionPath, OptionValue, Step};
+use engine::{OptionValue, Step};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -37,8 +37,8 @@ fn table(entries: &DeTable<'_>) -> Result<BTreeMap<String, OptionValue>, (Range<
 }
 
 /// The value at the end of a path, if it is there.
-pub(super) fn at<'t, 'v>(table: &'t DeTable<'v>, path: &OptionPath) -> Option<&'t Spanned<DeValue<'v>>> {
-    let (Step::Name(option), inside) = path.steps().split_first()? else { return None };
+pub(super) fn at<'t, 'v>(table: &'t DeTable<'v>, path: &[Step]) -> Option<&'t Spanned<DeValue<'v>>> {
+    let (Step::Name(option), inside) = path.split_first()? else { return None };
     inside.iter().try_fold(table.get(option.as_str())?, |value, step| match (value.get_ref(), step) {
         (DeValue::Table(table), Step::Name(name)) => table.get(name.as_str()),
         (DeValue::Array(items), Step::Index(index)) => items.get(*index),

@@ -173,6 +173,15 @@ pub struct DropRate {
     pub total: u64,
     /// How many per second.
     pub per_s: Option<f64>,
+    /// Whether it is what the app is for: packets that a filter rejects.
+    pub is_purpose: bool,
+}
+
+impl DropRate {
+    /// Whether packets are being lost that were to arrive.
+    pub fn is_alarming(&self) -> bool {
+        !self.is_purpose && self.per_s.is_some_and(|per_s| per_s > 0.0)
+    }
 }
 
 /// Durations that were not exceeded, exact to a quarter.
@@ -257,6 +266,7 @@ impl Rates {
                 Some(sum) => {
                     sum.total = sum.total.saturating_add(drop.total);
                     add(&mut sum.per_s, drop.per_s);
+                    sum.is_purpose &= drop.is_purpose;
                 }
                 None => _ = sums.insert(drop.reason.clone(), drop),
             }
@@ -395,14 +405,15 @@ impl Pair<'_> {
 
     fn drops(&self) -> impl Iterator<Item = DropRate> {
         // A counter may have the name of a reason; only drops are asked for.
-        let before: Option<BTreeMap<&str, u64>> = self.before.map(|before| before.drops().collect());
-        self.now.drops().filter(|&(_, total)| total > 0).map(move |(reason, total)| {
+        let before: Option<BTreeMap<&str, u64>> =
+            self.before.map(|before| before.drops().map(|(reason, _, total)| (reason, total)).collect());
+        self.now.drops().filter(|&(.., total)| total > 0).map(move |(reason, kind, total)| {
             let before = before.as_ref().map(|before| before.get(reason).copied().unwrap_or(0));
             let growth = before.and_then(|before| total.checked_sub(before));
             // What the engine tells of apps that are gone was dropped before they went.
             let growth = if self.now.kind == RecordKind::Engine { growth.map(|_| 0) } else { growth };
             let per_s = growth.and_then(|growth| per_second(growth, self.seconds));
-            DropRate { reason: reason.to_owned(), total, per_s }
+            DropRate { reason: reason.to_owned(), total, per_s, is_purpose: kind == EntryKind::Reject }
         })
     }
 

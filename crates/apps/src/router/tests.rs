@@ -319,6 +319,11 @@ fn options_are_checked() {
     ] {
         assert_eq!(read::<Router>(&options).unwrap().check().unwrap_err().to_string(), error);
     }
+    let options =
+        OPTIONS.replace("10.1.0.0/16", "10.0.0.0/8").replace("02:00:00:00:00:0b", "03:00:00:00:00:0b");
+    let error = read::<Router>(&options).unwrap().check().unwrap_err();
+    let wrong: Vec<&str> = error.each().filter_map(|error| error.option.as_deref()).collect();
+    assert_eq!(wrong, ["route[1].next_hop", "route[1].prefix"]);
     let router: Router = read(OPTIONS).unwrap();
     let check_ports = |outputs| router.check_ports(&PortNames { inputs: vec!["input"], outputs });
     let error = check_ports(vec!["a"]).unwrap_err().to_string();

@@ -25,6 +25,15 @@ pub(crate) fn compile(compiler: &Compiler, option: &str, filter: &str) -> Result
     Ok(filter)
 }
 
+/// What was compiled, if other checks found nothing wrong either.
+pub(crate) fn both<T>(
+    checked: Result<(), OptionError>,
+    compiled: Result<T, OptionError>,
+) -> Result<T, OptionError> {
+    let is_compiled = compiled.as_ref().map(drop).map_err(OptionError::clone);
+    OptionError::all::<_, ()>([checked, is_compiled]).and(compiled)
+}
+
 /// The error for a filter of an option that does not compile.
 pub(crate) fn does_not_compile(compiler: &Compiler, option: &str, error: &pflang::Error) -> OptionError {
     let error = compiler.help(error);

@@ -46,7 +46,7 @@ pub(crate) fn check_ips<T: Copy + Into<IpAddr>>(option: &str, ips: &[T]) -> Resu
     if ips.is_empty() {
         return Err(OptionError::new(option, "is empty: which addresses?"));
     }
-    ips.iter().try_for_each(|&ip| check_ip(option, ip))
+    OptionError::all(ips.iter().map(|&ip| check_ip(option, ip)))
 }
 
 /// Two ends of a tunnel.
@@ -55,12 +55,12 @@ pub(crate) fn check_ends(
     remote_address: impl Into<IpAddr>,
 ) -> Result<(), OptionError> {
     let (local, remote) = (local_address.into(), remote_address.into());
-    check_ip("local_address", local)?;
-    check_ip("remote_address", remote)?;
-    if local == remote {
-        return Err(OptionError::new("remote_address", format!("{remote} is the `local_address` as well")));
-    }
-    Ok(())
+    let same = || OptionError::new("remote_address", format!("{remote} is the `local_address` as well"));
+    OptionError::all([
+        check_ip("local_address", local),
+        check_ip("remote_address", remote),
+        if local == remote { Err(same()) } else { Ok(()) },
+    ])
 }
 
 /// A hardware address that one host can have.

@@ -188,10 +188,12 @@ pub(crate) fn hop_limit() -> u8 {
 impl Ends {
     /// Whether packets can go from one to the other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
-        OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX)?;
-        check_mac("local_mac", self.local_mac)?;
-        self.addresses()?;
-        check_ends(self.local_address, self.remote_address)
+        OptionError::all([
+            OptionError::check_range("hop_limit", self.hop_limit, 1..=u8::MAX),
+            check_mac("local_mac", self.local_mac),
+            self.addresses().map(drop),
+            check_ends(self.local_address, self.remote_address),
+        ])
     }
 
     fn addresses(&self) -> Result<Addresses, OptionError> {

@@ -141,24 +141,21 @@ impl Class for Synth {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        Rate::check(self.rate_pps, self.rate_mbps)?;
-        self.vlan.map_or(Ok(()), |vlan| OptionError::check_range("vlan", vlan, 0..=4094))?;
         let range = 1..=flow::FLOWS_MAX;
-        self.flows.map_or(Ok(()), |flows| OptionError::check_range("flows", flows, range))?;
-        let pattern = flow::Pattern::new(self)?;
-        self.flows.map_or(Ok(()), |flows| pattern.check(flows))?;
-        let sizes = self.sizes(pattern.is_ipv6());
-        if sizes.is_empty() {
-            return Err(OptionError::new("sizes", "is empty: which sizes?"));
-        }
-        if sizes.len() > SIZES_MAX {
-            return Err(OptionError::new("sizes", format!("{} sizes; {SIZES_MAX} at most", sizes.len())));
-        }
-        let least = self.headers_len(pattern.is_ipv6());
-        for (i, &size) in sizes.iter().enumerate() {
-            OptionError::check_range(&format!("sizes[{i}]"), size, least..=MAX_LARGE_PAYLOAD)?;
-        }
-        self.macs().map(drop)
+        let flows = self.flows.map_or(Ok(()), |flows| OptionError::check_range("flows", flows, range));
+        let pattern = flow::Pattern::new(self);
+        let of_pattern = match (&pattern, &flows, self.flows) {
+            (Ok(pattern), Ok(()), Some(flows)) => pattern.check(flows),
+            (pattern, ..) => pattern.as_ref().map(drop).map_err(OptionError::clone),
+        };
+        OptionError::all([
+            Rate::check(self.rate_pps, self.rate_mbps),
+            self.vlan.map_or(Ok(()), |vlan| OptionError::check_range("vlan", vlan, 0..=4094)),
+            flows,
+            of_pattern,
+            pattern.map_or(Ok(()), |pattern| self.check_sizes(pattern.is_ipv6())),
+            self.macs().map(drop),
+        ])
     }
 
     fn start(&self, _: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -192,6 +189,19 @@ impl Synth {
     /// The sizes that were set, or the one that packets have else.
     fn sizes(&self, is_ipv6: bool) -> Vec<usize> {
         self.sizes.clone().unwrap_or_else(|| vec![self.headers_len(is_ipv6).max(SIZE)])
+    }
+
+    fn check_sizes(&self, is_ipv6: bool) -> Result<(), OptionError> {
+        let sizes = self.sizes(is_ipv6);
+        if sizes.is_empty() {
+            return Err(OptionError::new("sizes", "is empty: which sizes?"));
+        }
+        if sizes.len() > SIZES_MAX {
+            return Err(OptionError::new("sizes", format!("{} sizes; {SIZES_MAX} at most", sizes.len())));
+        }
+        let range = self.headers_len(is_ipv6)..=MAX_LARGE_PAYLOAD;
+        let check = |(i, &size)| OptionError::check_range(&format!("sizes[{i}]"), size, range.clone());
+        OptionError::all(sizes.iter().enumerate().map(check))
     }
 
     fn headers_len(&self, is_ipv6: bool) -> usize {

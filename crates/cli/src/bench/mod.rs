@@ -11,7 +11,7 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::plural::counted;
 use crate::terminal::{Terminal, print};
-use engine::{ConfigureError, Engine, OptionError, Report, Settings};
+use engine::{ConfigureError, Engine, Report, Settings};
 use nets::Bed;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -39,10 +39,8 @@ struct Measured {
 /// An option of an app, told as the flag that it came from.
 fn refused(error: &ConfigureError) -> Failure {
     match error {
-        ConfigureError::App { error: OptionError { option: Some(option), message, fault, .. }, .. }
-            if option == "size" =>
-        {
-            Failure::of((*fault).into(), format_args!("--size: {message}"))
+        ConfigureError::App { error, .. } if error.option.as_deref() == Some("size") => {
+            Failure::of(error.fault.into(), format_args!("--size: {}", error.message))
         }
         _ => Failure::configuring(error),
     }
@@ -212,7 +210,11 @@ fn in_words(args: &EngineBenchArgs, measured: &Measured, report: &Report) -> Str
     }
     text += &format!(
         "; {}\n",
-        if report.balanced() { "every packet accounted for" } else { "PACKETS ARE MISSING" }
+        match (report.balanced(), report.missed) {
+            (true, 0) => "every packet accounted for".to_owned(),
+            (true, missed) => format!("PACKETS ARE MISSING: the kernel dropped {missed}"),
+            (false, _) => "PACKETS ARE MISSING".to_owned(),
+        }
     );
     text
 }

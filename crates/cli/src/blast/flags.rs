@@ -50,11 +50,8 @@ pub(super) fn graph(args: &BlastArgs) -> Result<Graph, Failure> {
 
 /// How often a capture is sent: what is no file can be read only once.
 fn passes(args: &BlastArgs, capture: &Path) -> Passes {
-    match args.passes {
-        Some(passes) => Passes::Times(passes),
-        None if is_stream(capture) => Passes::Times(1),
-        None => Passes::Forever,
-    }
+    let unasked = if is_stream(capture) { Passes::Times(1) } else { Passes::Forever };
+    args.passes.unwrap_or(unasked)
 }
 
 /// Whether a path is standard input, a FIFO, a device or the like.
@@ -115,7 +112,7 @@ fn capture_file(args: &BlastArgs, to: &str) -> Result<Config, Failure> {
         let what = format!("--to {to} is the capture that is read, {}", path.display());
         return Err(Failure::lost_input(what));
     }
-    let ends = args.passes.is_some()
+    let ends = matches!(args.passes, Some(Passes::Times(_)))
         || args.count.is_some()
         || args.duration.is_some()
         || args.capture.as_deref().is_some_and(is_stream)
@@ -196,10 +193,8 @@ fn rate(text: &str) -> Result<(Option<f64>, Option<f64>), Failure> {
 
 /// An option of an app, told as the flag that it came from; of a file, with what there is in its place, or what has to be.
 pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
-    let ConfigureError::App { app, error: OptionError { option, message, detail, fault, .. }, .. } = error
-    else {
-        return Failure::world(error);
-    };
+    let ConfigureError::App { app, error, .. } = error else { return Failure::world(error) };
+    let OptionError { option, message, detail, fault, .. } = &**error;
     let flag = match option.as_deref() {
         Some("path" | "device" | "name") | None => String::new(),
         Some(option) if option.starts_with("sizes") => "--size: ".to_owned(),

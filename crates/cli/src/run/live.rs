@@ -55,7 +55,10 @@ pub(super) fn run(
     let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
     engine.configure(&file.graph).map_err(|error| teller.refused(&file, &error, "nothing was started"))?;
-    teller.pool_warning(&engine).iter().for_each(|warning| teller.terminal.tell(warning));
+    teller
+        .pool_warnings(engine.graph(), engine.settings().packets)
+        .iter()
+        .for_each(|warning| teller.terminal.tell(warning));
     let begin = Instant::now();
     let mut timers = Timers::new();
     if let Some(duration) = args.duration {
@@ -127,7 +130,13 @@ fn reload(engine: &mut Engine, file: Box<GraphFile>, lookout: &mut Lookout<'_>) 
     match engine.configure(&file.graph) {
         Ok(changes) => {
             lookout.had_failed |= changes.reports.iter().any(|(_, last)| last.has_failed);
-            let pool = (!changes.linked.is_empty()).then(|| lookout.teller.pool_warning(engine)).flatten();
+            let is_same = changes.linked.is_empty()
+                && changes.started.is_empty()
+                && changes.reconfigured.is_empty()
+                && changes.restarted.is_empty();
+            let packets = engine.settings().packets;
+            let pool =
+                if is_same { Vec::new() } else { lookout.teller.pool_warnings(engine.graph(), packets) };
             lookout.untold = Some((UntoldChange { file, changes }, pool));
         }
         Err(error) => lookout.teller.terminal.tell(&lookout.teller.refused(&file, &error, UNCHANGED).message),
@@ -152,7 +161,7 @@ struct Lookout<'a> {
     had_failed: bool,
     rereading: Rereading,
     /// A change that is made and not told yet, and what is odd about the pool now.
-    untold: Option<(UntoldChange, Option<Message>)>,
+    untold: Option<(UntoldChange, Vec<Message>)>,
     /// Why a change could not be printed, the first time.
     unprinted: Option<Failure>,
 }
@@ -274,7 +283,7 @@ fn settings(args: &RunArgs, name: &str, graph: &Graph, teller: &Teller<'_>) -> R
     };
     let settings = Settings {
         burst: usize::from(args.burst),
-        packets: args.packets.map_or_else(|| Settings::packets_for(graph), |packets| packets as usize),
+        packets: args.pool_for(graph),
         large_packets: args.large_packets as usize,
         workers: usize::from(args.workers),
         cores: args.cpu.clone(),

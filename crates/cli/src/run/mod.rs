@@ -16,9 +16,11 @@ mod tell;
 use crate::args::RunArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::plural::counted;
 use crate::registry::registry;
 use crate::terminal::{Terminal, print};
+use engine::{Graph, Settings};
 use graphfile::GraphFile;
 use serde_json::json;
 use source::Source;
@@ -38,8 +40,18 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
         let wrong = teller.wrong(&errors, &text, "nothing was started");
         if source.is_lua() { wrong.note(NOT_LUA) } else { wrong }
     })?;
+    let mut odd = file.warnings.len();
+    if (args.check || !(args.dot || args.svg))
+        && let Some(warning) = too_many_workers(args.workers)
+    {
+        terminal.tell(&warning);
+        odd += 1;
+    }
     if args.check {
         teller.warn_of_all(&file);
+        let pool = teller.pool_warnings(&file.graph, args.pool_for(&file.graph));
+        pool.iter().for_each(|warning| terminal.tell(warning));
+        odd += pool.len();
     } else {
         teller.warn(&file);
     }
@@ -48,11 +60,18 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     } else if args.svg {
         print(&draw::svg(&file.graph))?;
     } else if args.check {
-        print(&checked(&source, &file, args.json))?;
+        print(&checked(&source, &file, odd, args.json))?;
     } else {
         return live::run(args, file, (source, stamp), &teller);
     }
     Ok(Outcome::Done)
+}
+
+impl RunArgs {
+    /// How many packets a pool for a graph has.
+    fn pool_for(&self, graph: &Graph) -> usize {
+        self.packets.map_or_else(|| Settings::packets_for(graph), |packets| packets as usize)
+    }
 }
 
 /// The longest pause cannot be shorter than the first.
@@ -64,8 +83,20 @@ fn check_pauses(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::user(format!("`--restart-first {first}` is longer than `--restart-max {longest}`")))
 }
 
+/// That there are more workers than cores, if there are.
+fn too_many_workers(workers: u16) -> Option<Message> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let why = "workers without a core of their own wait for one, with packets in their links";
+    let cores_there = counted(cores as u64, "core");
+    (usize::from(workers) > cores).then(|| {
+        Message::warning(format_args!(
+            "`--workers {workers}`: there are {cores_there} for this process: {why}"
+        ))
+    })
+}
+
 /// What is said of a graph in which nothing is wrong.
-fn checked(source: &Source, file: &GraphFile, json: bool) -> String {
+fn checked(source: &Source, file: &GraphFile, warnings: usize, json: bool) -> String {
     let (apps, links) = (file.graph.apps().len(), file.graph.links().len());
     if json {
         let object = json!({
@@ -74,7 +105,7 @@ fn checked(source: &Source, file: &GraphFile, json: bool) -> String {
             "graph": source.name(),
             "apps": apps,
             "links": links,
-            "warnings": file.warnings.len(),
+            "warnings": warnings,
         });
         return format!("{object}\n");
     }

@@ -2,7 +2,7 @@
 
 use crate::ended::Ended;
 use crate::json::rounded;
-use crate::plural::{counted, nouns};
+use crate::plural::{choose, counted, nouns};
 use crate::table::{Column, Table};
 use crate::units::quantity;
 use engine::{AppReport, LinkReport, Report, drops};
@@ -62,13 +62,17 @@ impl<'a> Last<'a> {
     /// As one JSON object.
     pub(super) fn object(&self) -> Value {
         let Report { breaths, apps, links, pool, .. } = &self.ended.report;
+        let of_a_core = self.of_a_core();
         let apps: Map<String, Value> =
-            apps.iter().map(|(name, app)| (name.clone(), app_object(app))).collect();
+            apps.iter().map(|(name, app)| (name.clone(), app_object(app, of_a_core(app)))).collect();
+        let gone = self.dropped().into_iter().filter(|dropped| dropped.at == GONE);
+        let gone: BTreeMap<String, u64> = gone.map(|dropped| (dropped.reason, dropped.packets)).collect();
         let links: Map<String, Value> =
             links.iter().map(|link| (link.link.to_string(), link_object(link))).collect();
         json!({
             "v": 1,
             "type": "run",
+            "name": self.ran.name,
             "breaths": breaths,
             "cpu_s": rounded(self.ended.cpu_s),
             "seconds": rounded(self.ran.duration.as_secs_f64()),
@@ -78,9 +82,18 @@ impl<'a> Last<'a> {
             "received": self.sums.received,
             "delivered": self.sums.delivered,
             "drops": self.drops,
+            "drops_gone": gone,
+            "missed": self.ended.after.missed,
             "inside": self.sums.inside,
-            "pool": { "total": pool.total, "free": pool.free, "queued": pool.queued, "held": pool.held },
+            "pool": {
+                "total": pool.total,
+                "free": pool.free,
+                "queued": pool.queued,
+                "held": pool.held,
+                "exhausted": pool.exhausted,
+            },
             "balanced": self.ended.is_balanced(),
+            "imbalances": self.ended.imbalances().collect::<Vec<_>>(),
         })
     }
 
@@ -126,7 +139,8 @@ impl<'a> Last<'a> {
         table(&head, 1, self.ended.report.links.iter().map(row))
     }
 
-    fn apps(&self) -> String {
+    /// How much of a core an app has taken, in percent.
+    fn of_a_core(&self) -> impl Fn(&AppReport) -> f64 {
         let ran_ns = (self.ran.duration.as_nanos() as u64).max(1);
         // Turns are timed by the clock on the wall, now and then, and looking at it takes time as well: where turns seem to have
         // taken more time than there was, they share what there was.
@@ -135,10 +149,14 @@ impl<'a> Last<'a> {
             apps.map(|app| app.busy_ns).sum::<u64>().max(ran_ns)
         };
         let totals_ns: Vec<u64> = (0..self.ran.workers).map(total_ns).collect();
-        let share = |app: &AppReport| {
+        move |app: &AppReport| {
             let total_ns = totals_ns.get(app.worker).copied().unwrap_or(ran_ns);
             app.busy_ns as f64 * 100.0 / total_ns as f64
-        };
+        }
+    }
+
+    fn apps(&self) -> String {
+        let share = self.of_a_core();
         let row = |(name, app): (&String, &AppReport)| {
             let (median, high) = app.turn_ns.map_or(("-".to_owned(), "-".to_owned()), |(median, high)| {
                 (duration_ns(median), duration_ns(high))
@@ -206,9 +224,25 @@ impl<'a> Last<'a> {
             format!("{received} {packets}: {delivered} delivered, {dropped} dropped, {inside} still inside");
         let differences: Vec<&str> = self.ended.imbalances().map(String::as_str).collect();
         match &*differences {
-            [] => format!("{sum}; every packet accounted for"),
+            [] => format!("{sum}; {}", self.missed_in_words()),
             some => format!("{sum}; PACKETS ARE UNACCOUNTED FOR: {}", some.join("; ")),
         }
+    }
+
+    /// The kernel counts what it has dropped before it came in, and by which app that was to be, unless that is gone.
+    fn missed_in_words(&self) -> String {
+        let missed = self.ended.after.missed;
+        if missed == 0 {
+            return "every packet accounted for".to_owned();
+        }
+        let apps = self.ended.report.apps.iter().filter(|(_, app)| app.missed() > 0);
+        let names: Vec<String> = apps.map(|(name, _)| format!("`{name}`")).collect();
+        let at = if names.is_empty() { GONE.to_owned() } else { names.join(", ") };
+        format!(
+            "every packet that came in is accounted for, but {} MORE {} DROPPED BY THE KERNEL before {at} took them",
+            grouped(missed),
+            choose(missed, "WAS", "WERE"),
+        )
     }
 
     /// What the apps say, and why those failed that did.
@@ -257,11 +291,16 @@ impl Sums {
 /// Where packets were dropped that no app and no link tells of at the end.
 const GONE: &str = "(gone)";
 
-fn app_object(app: &AppReport) -> Value {
+fn app_object(app: &AppReport, of_a_core: f64) -> Value {
+    let (median_ns, high_ns) = app.turn_ns.unzip();
     json!({
         "state": app.state.as_str(),
         "restarts": app.restarts,
         "type": app.class,
+        "worker": app.worker,
+        "core_percent": rounded(of_a_core),
+        "turn_ns": { "p50": median_ns, "p99": high_ns },
+        "held": app.held,
         "error": app.last_error,
         "report": app.text,
         "failed": app.has_failed,
@@ -273,6 +312,7 @@ fn app_object(app: &AppReport) -> Value {
 fn link_object(link: &LinkReport) -> Value {
     json!({
         "txpackets": link.txpackets,
+        "txbytes": link.txbytes,
         "rxpackets": link.rxpackets,
         "txdrop": link.txdrop,
         "queued": link.queued,
@@ -318,6 +358,7 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::{Engine, Settings};
 
     #[test]
     fn numbers() {
@@ -325,6 +366,35 @@ mod tests {
         assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
         let durations = [0, 999, 1000, 65_536, 2_000_000, 3_000_000_000].map(duration_ns);
         assert_eq!(durations, ["0 ns", "999 ns", "1.0 µs", "65.5 µs", "2.0 ms", "3.0 s"]);
+    }
+
+    /// What a run has come to whose kernel has dropped so many.
+    fn missing(missed: u64) -> Ended {
+        let mut engine = Engine::new(Settings { packets: 10, ..Settings::new().unwrap() }).unwrap();
+        let mut ended = Ended::stop(&mut engine);
+        (ended.report.missed, ended.after.missed) = (missed, missed);
+        ended
+    }
+
+    #[test]
+    fn what_the_kernel_dropped_is_in_the_account() {
+        let ran = || Ran { name: "x".to_owned(), duration: Duration::from_secs(1), workers: 1 };
+        for (missed, account) in [
+            (0, "0 packets: 0 delivered, 0 dropped, 0 still inside; every packet accounted for"),
+            (
+                191_613,
+                "0 packets: 0 delivered, 0 dropped, 0 still inside; every packet that came in is accounted for, \
+                 but 191,613 MORE WERE DROPPED BY THE KERNEL before (gone) took them",
+            ),
+        ] {
+            let ended = missing(missed);
+            let last = Last::of(&ended, ran());
+            assert_eq!(last.account(), account);
+            assert_eq!(
+                (last.object()["missed"].as_u64(), &last.object()["balanced"]),
+                (Some(missed), &true.into())
+            );
+        }
     }
 
     #[test]

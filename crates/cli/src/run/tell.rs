@@ -12,13 +12,16 @@ use crate::plural::{self, counted};
 use crate::terminal::Terminal;
 use crate::unwritable;
 use capture::NoFolder;
-use engine::{Changes, ConfigureError, Engine, Link, Settings};
+use engine::{Changes, ConfigureError, Graph, Link, Pool, Settings};
 use graphfile::{GraphCode, GraphFile, GraphFileError, GraphFileErrors};
 use pflang::{Finding, Severity, Span};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
+
+/// Packets beside those that links and limits need: what apps have in hand during a breath.
+const LEFT_FOR_OTHERS: usize = 1024;
 
 /// Says things about one graph.
 #[derive(Clone, Debug)]
@@ -49,8 +52,10 @@ impl<'a> Teller<'a> {
         let ConfigureError::App { app, error, .. } = error else {
             return Failure::world(format!("{}: {error}; {outcome}", self.graph));
         };
-        let problem = with_path(file.explain(app, error), file.text());
-        self.failure(&[(&problem, file.text())], 0, outcome)
+        let explain = |error| with_path(file.explain(app, error), file.text());
+        let problems: Vec<GraphFileError> = error.each().map(explain).collect();
+        let findings: Vec<_> = problems.iter().map(|problem| (problem, file.text())).collect();
+        self.failure(&findings, 0, outcome)
     }
 
     /// What was found, how many errors more there are, and what comes of it.
@@ -84,21 +89,54 @@ impl<'a> Teller<'a> {
         self.terminal.tell(&Message::found(text, self.object("warning", "warnings", &findings)));
     }
 
-    /// That links can take all packets there are, if they can.
-    pub(super) fn pool_warning(&self, engine: &Engine) -> Option<Message> {
-        let (capacity, packets) = (engine.graph().link_capacity(), engine.settings().packets);
+    /// That links, or apps within their limits, can take all packets of a pool, if they can.
+    pub(super) fn pool_warnings(&self, graph: &Graph, packets: usize) -> Vec<Message> {
+        self.links_beyond_pool(graph, packets)
+            .into_iter()
+            .chain(self.limits_beyond_pool(graph, packets))
+            .collect()
+    }
+
+    fn links_beyond_pool(&self, graph: &Graph, packets: usize) -> Option<Message> {
+        let capacity = graph.link_capacity();
         if capacity < packets {
             return None;
         }
-        let (links, packets) = (engine.graph().links().len() as u64, counted(packets as u64, "packet"));
-        let better = Settings::packets_for(engine.graph());
+        let (links, packets) = (graph.links().len() as u64, counted(packets as u64, "packet"));
+        let better = Settings::packets_for(graph);
         let remedy = match better > capacity {
             true => format!("`--packets {better}` is enough"),
             false => format!("more than {better} are not possible"),
         };
-        let (graph, links) = (&self.graph, counted(links, "link"));
+        let links = counted(links, "link");
         let warning = format_args!(
-            "{graph}: {links} can hold {capacity} packets, and a pool has {packets}: while links are full, apps get none; {remedy}"
+            "{}: {links} can hold {capacity} packets, and a pool has {packets}: while links are full, apps get none; {remedy}",
+            self.graph
+        );
+        Some(Message::warning(warning))
+    }
+
+    fn limits_beyond_pool(&self, graph: &Graph, packets: usize) -> Option<Message> {
+        let needs: Vec<(&str, usize)> = graph
+            .apps()
+            .map(|(name, app)| (name, app.config.needs_packets()))
+            .filter(|&(_, needed)| needed > 0)
+            .collect();
+        let needed: usize = needs.iter().map(|&(_, needed)| needed).sum();
+        if needed < packets {
+            return None;
+        }
+        let apps: Vec<String> = needs.iter().map(|(name, needed)| format!("`{name}` {needed}")).collect();
+        let better = graph.link_capacity() + needed + LEFT_FOR_OTHERS;
+        let remedy = match better <= Pool::MAX_PACKETS {
+            true => format!("`--packets {better}` is enough"),
+            false => format!("more than {} are not possible, so give it lower limits", Pool::MAX_PACKETS),
+        };
+        let warning = format_args!(
+            "{}: the limits of apps need {needed} packets ({}), and a pool has {}: before they are reached, apps get none; {remedy}",
+            self.graph,
+            apps.join(", "),
+            counted(packets as u64, "packet")
         );
         Some(Message::warning(warning))
     }

@@ -20,9 +20,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
     if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
         return draw_summary(frame, view, area);
     }
-    let instances = view.instances().len().clamp(1, usize::from(area.height / 6).max(1)) as u16;
     let is_tall = area.height >= 20;
     let facts = facts(view);
+    // A sixth, and what the others leave.
+    let others = height_of(view.apps().len()).saturating_add(height_of(view.links().len()));
+    let spare = area.height.saturating_sub(others.saturating_add(facts.len() as u16 + 7));
+    let instances = view.instances().len().clamp(1, usize::from(spare.max(area.height / 6)).max(1)) as u16;
     // Too low for three panes, or even two: the one in focus has it all.
     let is_low = area.height < 14;
     let [title, top, told, graph, middle, keys] = Layout::vertical([
@@ -55,7 +58,7 @@ fn draw_summary(frame: &mut Frame<'_>, view: &View, area: Rect) {
         Some(seen) => vec![
             format!("{} {}", one_line(&seen.name), seen.state.as_str()),
             format!("{} packets/s", crate::units::rate(seen.rates.packets_per_s)),
-            format!("{} drops/s", tables::marked(seen.rates.drops_per_s)),
+            format!("{} drops/s", tables::marked(seen.rates.drops_per_s, &seen.rates.drops)),
         ],
         None => vec!["no instances".to_owned()],
     };
@@ -89,9 +92,22 @@ fn draw_apps_and_links(frame: &mut Frame<'_>, view: &View, area: Rect) {
         let pane = if view.focus == Pane::Links { Pane::Links } else { Pane::Apps };
         return draw_pane(frame, view, pane, area);
     }
-    let [apps, links] = Layout::vertical([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
+    let [apps, links] = shares(area.height, [view.apps().len(), view.links().len()].map(height_of));
+    let [apps, links] = Layout::vertical([apps, links].map(Constraint::Length)).areas(area);
     draw_pane(frame, view, Pane::Apps, apps);
     draw_pane(frame, view, Pane::Links, links);
+}
+
+/// The height of a pane with so many rows: a frame and the names of the columns.
+fn height_of(rows: usize) -> u16 {
+    u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(3)
+}
+
+/// The heights of two panes that have so much to show: a half each, unless one needs less; then the other has the rest.
+fn shares(height: u16, [upper, lower]: [u16; 2]) -> [u16; 2] {
+    let half = height / 2;
+    let upper = if upper <= half { upper } else { half.max(height.saturating_sub(lower)).min(upper) };
+    [upper, height - upper]
 }
 
 /// What the rows of a pane are, and which of them want attention.
@@ -100,7 +116,7 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
         Pane::Instances => {
             let rows = view.instances();
             let alarms = rows.iter().map(|seen| {
-                seen.state == State::Crashed || seen.lasting.any() || tables::goes_on(seen.rates.drops_per_s)
+                seen.state == State::Crashed || seen.lasting.any() || tables::is_alarming(&seen.rates.drops)
             });
             (tables::instances(rows.iter().copied()).lines(width), alarms.collect())
         }
@@ -110,7 +126,7 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
             let is_alarming = |app: &AppRates| {
                 app.state == engine::AppState::Down
                     || lasting.of_app(&app.name).is_some()
-                    || tables::goes_on(app.drops_per_s)
+                    || tables::is_alarming(&app.drops)
             };
             let alarms = rows.iter().map(|app| is_alarming(app)).collect();
             let state = view.instance().map_or(State::Running, |seen| seen.state);
@@ -118,7 +134,7 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
         }
         Pane::Links => {
             let rows = view.links();
-            let alarms = rows.iter().map(|link| tables::goes_on(link.drops_per_s));
+            let alarms = rows.iter().map(|link| tables::is_alarming(&link.drops));
             let state = view.instance().map_or(State::Running, |seen| seen.state);
             (tables::links(state, rows.iter().copied()).lines(width), alarms.collect())
         }
@@ -178,12 +194,12 @@ fn facts(view: &View) -> Vec<Line<'_>> {
     let workers: Vec<String> =
         seen.rates.workers.iter().map(|worker| tables::worker(worker, &seen.lasting)).collect();
     let drops = tables::drops(&seen.rates);
-    let alarm = tables::goes_on(seen.rates.drops_per_s);
+    let alarm = tables::is_alarming(&seen.rates.drops);
     let drops = format!(" drops: {}", drops.unwrap_or_else(|| "none".to_owned()));
     let mut lines =
         vec![Line::from(format!(" {}", workers.join("; "))), Line::styled(drops, style_of(view, alarm))];
     if let Some(app) = view.app() {
-        let alarm = tables::goes_on(app.drops_per_s);
+        let alarm = tables::is_alarming(&app.drops);
         let counted = tables::counted_by(app).unwrap_or_else(|| "counts nothing".to_owned());
         lines.push(Line::styled(format!(" {}: {counted}", one_line(&app.name)), style_of(view, alarm)));
     }
@@ -238,8 +254,8 @@ const HELP: &[&str] = &[
     "        of an app: of its worker's time, an estimate",
     "FILL    packets in a breath, as a share of the burst",
     "P50 P99 of turns in the interval, exact to a quarter",
-    "!       packets are being dropped, an app is down,",
-    "        or its turn lasts: it holds up its worker",
+    "!       packets are dropped that were to arrive, an app",
+    "        is down, or its turn lasts and holds up others",
     "-       not known: new, replaced, or crashed",
 ];
 

@@ -35,7 +35,7 @@ pub(super) fn instances<'a>(rows: impl Iterator<Item = &'a Seen>) -> Table {
             rate(rates.wire_bits_per_s_max()),
             share(rates.cpu_max()),
             share(rates.cpu),
-            marked(rates.drops_per_s),
+            marked(rates.drops_per_s, &rates.drops),
         ]);
     }
     table
@@ -72,7 +72,7 @@ pub(super) fn apps<'a>(
             share(app.fill),
             nanoseconds(app.turn.map(|turn| turn.p50_ns)),
             nanoseconds(app.turn.map(|turn| turn.p99_ns)),
-            marked(app.drops_per_s),
+            marked(app.drops_per_s, &app.drops),
         ]);
     }
     table
@@ -115,7 +115,7 @@ fn link_rates<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
             rate(link.wire_bits_per_s),
             share(link.fill),
             number(link.queued() as f64),
-            marked(link.drops_per_s),
+            marked(link.drops_per_s, &link.drops),
         ]);
     }
     table
@@ -141,7 +141,7 @@ pub(super) fn worker(worker: &WorkerRates, lasting: &Lasting) -> String {
     )
 }
 
-/// Drops by reason, the most frequent now first; those that go on are marked. `None` if there never was one.
+/// Drops by reason, the most frequent now first; those that go on are marked, unless they are what an app is for. `None` if there never was one.
 pub(super) fn drops(rates: &Rates) -> Option<String> {
     drop_words(&rates.drops)
 }
@@ -153,22 +153,22 @@ fn drop_words(drops: &[DropRate]) -> Option<String> {
         now(b).total_cmp(&now(a)).then(b.total.cmp(&a.total)).then(a.reason.cmp(&b.reason))
     });
     let word = |drop: &&DropRate| {
-        let mark = if goes_on(drop.per_s) { "! " } else { "" };
+        let mark = if drop.is_alarming() { "! " } else { "" };
         let reason = one_line(&drop.reason);
         format!("{mark}{reason} {}/s ({} in all)", rate(drop.per_s), number(drop.total as f64))
     };
     (!drops.is_empty()).then(|| drops.iter().map(word).collect::<Vec<_>>().join(", "))
 }
 
-/// Whether packets are being dropped.
-pub(super) fn goes_on(drops_per_s: Option<f64>) -> bool {
-    drops_per_s.is_some_and(|per_s| per_s > 0.0)
+/// Whether packets are being dropped, and not because that is what an app is for.
+pub(super) fn is_alarming(drops: &[DropRate]) -> bool {
+    drops.iter().any(DropRate::is_alarming)
 }
 
-/// A rate of drops, marked by more than colour.
-pub(super) fn marked(drops_per_s: Option<f64>) -> String {
+/// A rate of drops; if any are alarming, marked by more than colour.
+pub(super) fn marked(drops_per_s: Option<f64>, drops: &[DropRate]) -> String {
     let text = rate(drops_per_s);
-    if goes_on(drops_per_s) { format!("! {text}") } else { text }
+    if is_alarming(drops) { format!("! {text}") } else { text }
 }
 
 /// What each app counts that is not zero, a row each; `None` if there is nothing. Drops are told beside the app, by reason.

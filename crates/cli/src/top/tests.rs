@@ -15,7 +15,7 @@ use std::time::Duration;
 const START_UNIX_NS: u64 = 1_700_000_000_000_000_000;
 
 fn drop_rate(reason: &str, total: u64, per_s: f64) -> DropRate {
-    DropRate { reason: reason.to_owned(), total, per_s: Some(per_s) }
+    DropRate { reason: reason.to_owned(), total, per_s: Some(per_s), is_purpose: reason == "rejected" }
 }
 
 fn app(name: &str, class: &str, cpu: f64, (rx, tx): (Option<f64>, Option<f64>)) -> AppRates {
@@ -129,11 +129,16 @@ fn crashed() -> Seen {
             bits_per_s: None,
             wire_bits_per_s: None,
             fill: None,
-            drops: vec![DropRate { reason: "link_full".to_owned(), total: 4, per_s: None }],
+            drops: vec![DropRate {
+                reason: "link_full".to_owned(),
+                total: 4,
+                per_s: None,
+                is_purpose: false,
+            }],
             drops_per_s: None,
             ..link("source.output -> sink.input", 0.0, vec![])
         }],
-        drops: vec![DropRate { reason: "link_full".to_owned(), total: 4, per_s: None }],
+        drops: vec![DropRate { reason: "link_full".to_owned(), total: 4, per_s: None, is_purpose: false }],
         ..Rates::default()
     };
     let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
@@ -323,9 +328,41 @@ fn a_turn_that_lasts_is_told() {
     assert_eq!(object["workers"][0]["lasting_turn"], told);
 }
 
+/// Packets that a filter rejects, it is there to reject.
+#[test]
+fn drops_that_are_the_purpose_of_an_app_are_no_alarm() {
+    let rejects = vec![drop_rate("rejected", 9, 7.0)];
+    assert_eq!(tables::marked(Some(7.0), &rejects), "7");
+    let both = [&rejects[..], &[drop_rate("link_full", 1, 1.0)]].concat();
+    assert_eq!(tables::marked(Some(8.0), &both), "! 8");
+    let mut seen = edge(1.0);
+    seen.rates.links.clear();
+    seen.rates.drops = rejects;
+    let mut view = View::new(Duration::from_secs(1), true);
+    view.push(moment(1, vec![seen]));
+    let screen = drawn(&view, 120, 40);
+    let filter = screen.lines().find(|line| line.contains(">web_filter")).expect("its row");
+    assert!(filter.contains(" 7│") && !filter.contains('!'), "{screen}");
+}
+
+#[test]
+fn panes_use_the_height_of_the_terminal() {
+    let mut seen = edge(1.0);
+    seen.rates.links = (0..30).map(|n| link(&format!("a.o{n} -> b.i{n}"), 1.0, vec![])).collect();
+    let mut view = View::new(Duration::from_secs(1), true);
+    view.push(moment(1, vec![seen; 12]));
+    // 12 instances, 4 apps and 30 links, with frames, and 7 lines more.
+    let screen = drawn(&view, 120, 63);
+    assert_eq!(screen.matches("4711").count(), 12, "{screen}");
+    assert!((0..30).all(|n| screen.contains(&format!("b.i{n} "))), "{screen}");
+    // With less, apps take what they need and links have the rest.
+    let screen = drawn(&view, 120, 40);
+    assert!(screen.contains("web_filter") && screen.contains("b.i12 "), "{screen}");
+}
+
 #[test]
 fn drops_that_go_on_come_first_and_are_marked() {
     let text = tables::drops(&edge(1.0).rates).expect("drops");
-    assert_eq!(text, "! link_full 1.23k/s (4.20k in all), ! rejected 7/s (9 in all), panic 0/s (64 in all)");
+    assert_eq!(text, "! link_full 1.23k/s (4.20k in all), rejected 7/s (9 in all), panic 0/s (64 in all)");
     assert_eq!(tables::drops(&Rates::default()), None);
 }

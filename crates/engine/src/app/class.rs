@@ -92,6 +92,12 @@ pub trait Class: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Packets that a pool must have for the limits of the app to be reached: those that it may keep beside what is in its links; or, where it never keeps
+    /// more than a share of a pool, as many as that is a share of. 0 for an app that keeps none to speak of.
+    fn needs_packets(&self) -> usize {
+        0
+    }
+
     /// Starts an app.
     ///
     /// # Errors

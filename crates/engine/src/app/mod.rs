@@ -66,6 +66,26 @@ pub trait App: Any + Send {
         let _ = io;
     }
 
+    /// The app goes, after it was stopped. What takes long to drop, such as a table of a million entries, may be handed over here: all apps
+    /// stand still until it has gone, and this is dropped on another thread while they run on. It is to hold no packets.
+    ///
+    /// ```
+    /// # use engine::App;
+    /// # use std::any::Any;
+    /// struct Lookup {
+    ///     table: Vec<String>,
+    /// }
+    ///
+    /// impl App for Lookup {
+    ///     fn into_discards(self: Box<Self>) -> Option<Box<dyn Any + Send>> {
+    ///         Some(Box::new(self.table))
+    ///     }
+    /// }
+    /// ```
+    fn into_discards(self: Box<Self>) -> Option<Box<dyn Any + Send>> {
+        None
+    }
+
     /// Packets that the app keeps between its turns.
     fn held(&self) -> usize {
         0

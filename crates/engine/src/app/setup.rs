@@ -50,6 +50,17 @@ impl Setup<'_> {
         self.consumed("delivered")
     }
 
+    /// As [`Setup::drops`], where that is what the app is for, such as packets that a filter rejects: who watches is not alarmed.
+    pub fn rejects(&mut self, reason: &str) -> Counter {
+        self.record.number(reason, EntryKind::Reject)
+    }
+
+    /// The counter of packets that were lost before the app had them, such as those that the kernel had no room for. They are no packets of the engine,
+    /// so no drops; but who reads a report wants to know of them.
+    pub fn missed(&mut self, how: &str) -> Counter {
+        self.record.number(how, EntryKind::Missed)
+    }
+
     /// The counter of packets that have served their purpose otherwise, such as fragments that were joined.
     pub fn consumed(&mut self, how: &str) -> Counter {
         self.record.number(how, EntryKind::Delivered)

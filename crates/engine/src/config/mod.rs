@@ -28,6 +28,7 @@ trait AnyClass: Any + Send + Sync {
     fn check_ports(&self, linked: &PortNames<'_>) -> Result<(), OptionError>;
     fn claim(&self) -> Option<String>;
     fn uses(&self) -> Vec<Use>;
+    fn needs_packets(&self) -> usize;
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError>;
     fn reconfigure(
         &self,
@@ -58,6 +59,10 @@ impl<C: Class> AnyClass for C {
 
     fn uses(&self) -> Vec<Use> {
         Class::uses(self)
+    }
+
+    fn needs_packets(&self) -> usize {
+        Class::needs_packets(self)
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError> {
@@ -146,6 +151,11 @@ impl Config {
     /// What the app uses that lies outside the graph.
     pub(crate) fn uses(&self) -> Vec<Use> {
         self.class.uses()
+    }
+
+    /// Packets that a pool must have for the limits of the app to be reached. 0 if the class fails to say.
+    pub fn needs_packets(&self) -> usize {
+        panic::guarded(|| self.class.needs_packets()).unwrap_or(0)
     }
 
     pub(crate) fn start(&self, setup: &mut Setup<'_>) -> Result<Box<dyn AnyApp>, OptionError> {

@@ -64,7 +64,7 @@ pub enum ConfigureError {
         /// Its class.
         class: Box<str>,
         /// The error.
-        error: OptionError,
+        error: Box<OptionError>,
     },
     /// The system refused memory.
     #[error(transparent)]
@@ -175,7 +175,7 @@ impl Engine {
                 let class = graph.get(&conflict.app).map(|app| app.config.class().name.into());
                 let class = class.unwrap_or_default();
                 let error = conflict.as_option_error();
-                Err(ConfigureError::App { app: conflict.app, class, error })
+                Err(ConfigureError::App { app: conflict.app, class, error: error.into() })
             }
             None => Ok(()),
         }
@@ -531,5 +531,5 @@ fn check_links(class: &ClassInfo, direction: Direction, linked: &[&str]) -> Resu
 }
 
 fn app_error(name: &str, app: &AppSpec, error: OptionError) -> ConfigureError {
-    ConfigureError::App { app: name.to_owned(), class: app.config.class().name.into(), error }
+    ConfigureError::App { app: name.to_owned(), class: app.config.class().name.into(), error: error.into() }
 }

@@ -12,7 +12,7 @@ use wire::in_one_line;
 
 /// What is wrong with an option of an app.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}{}", subject(.option.as_deref()), below(.detail.as_deref()))]
+#[error("{}{message}{}{}", subject(.option.as_deref()), below(.detail.as_deref()), behind(.others))]
 #[non_exhaustive]
 pub struct OptionError {
     /// Which option; `None` if it is not about one. What a list or table holds is named by its path, items being counted from 0:
@@ -24,6 +24,8 @@ pub struct OptionError {
     pub detail: Option<String>,
     /// What has to change.
     pub fault: Fault,
+    /// What else is wrong, if the class has looked further ([`OptionError::all`]). These have no others.
+    pub others: Vec<OptionError>,
 }
 
 /// What is odd about an option of an app, with which the app runs nevertheless.
@@ -101,7 +103,7 @@ impl OptionError {
     /// An error about an option, or about all of them.
     pub(crate) fn about(option: Option<&str>, message: impl fmt::Display, fault: Fault) -> Self {
         let message = in_one_line(&message.to_string()).into_owned();
-        OptionError { option: option.map(str::to_owned), message, detail: None, fault }
+        OptionError { option: option.map(str::to_owned), message, detail: None, fault, others: Vec::new() }
     }
 
     /// With more to tell, in lines of their own.
@@ -114,6 +116,45 @@ impl OptionError {
     #[must_use]
     pub fn at(self, option: &str) -> Self {
         OptionError { option: Some(option.to_owned()), ..self }
+    }
+
+    /// What several checks return, `()` if that is nothing; or their errors as one, so that all that is wrong is told at once.
+    ///
+    /// # Errors
+    /// If any of the checks has one.
+    ///
+    /// ```
+    /// use engine::OptionError;
+    ///
+    /// let (length, every) = (70_000, 0);
+    /// let error = OptionError::all::<_, ()>([
+    ///     OptionError::check_range("length", length, 0..=65_535),
+    ///     OptionError::check_range("every", every, 1..=1000),
+    /// ])
+    /// .unwrap_err();
+    /// let wrong: Vec<_> = error.each().map(|error| error.option.as_deref()).collect();
+    /// assert_eq!(wrong, [Some("length"), Some("every")]);
+    /// ```
+    pub fn all<T, C: FromIterator<T>>(checks: impl IntoIterator<Item = Result<T, Self>>) -> Result<C, Self> {
+        let mut wrong: Option<Self> = None;
+        let right = checks.into_iter().filter_map(|check| {
+            match (check, &mut wrong) {
+                (Ok(right), _) => return Some(right),
+                (Err(error), None) => wrong = Some(error),
+                (Err(mut error), Some(first)) => {
+                    let others = std::mem::take(&mut error.others);
+                    first.others.extend(std::iter::once(error).chain(others));
+                }
+            }
+            None
+        });
+        let right = right.collect();
+        wrong.map_or(Ok(right), Err)
+    }
+
+    /// This error, then the others.
+    pub fn each(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
     }
 
     /// A number is not in its range.
@@ -138,6 +179,10 @@ fn subject(option: Option<&str>) -> String {
 
 fn below(detail: Option<&str>) -> String {
     detail.map_or(String::new(), |detail| format!("\n{detail}"))
+}
+
+fn behind(others: &[OptionError]) -> String {
+    others.iter().map(|other| format!("\n{other}")).collect()
 }
 
 #[cfg(all(test, not(loom)))]

@@ -80,15 +80,26 @@ pub enum EntryKind {
     Delivered,
     /// A row of counters: see [`Histogram`](super::Histogram).
     Histogram,
+    /// Packets that were lost before they came in, as the kernel had no room for them. Also a counter.
+    Missed,
+    /// As `Drop`, where it is what the app is for, so that nobody need worry: packets that a filter rejects.
+    Reject,
 }
 
 impl EntryKind {
+    /// Whether it counts packets that ended without having arrived.
+    pub fn is_drop(self) -> bool {
+        matches!(self, EntryKind::Drop | EntryKind::Reject)
+    }
+
     pub(super) fn code(self) -> u8 {
         self as u8 + 1
     }
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
-        use EntryKind::{Counter, Delivered, Drop, Gauge, Histogram};
-        [Counter, Gauge, Drop, Delivered, Histogram].into_iter().find(|kind| kind.code() == code)
+        use EntryKind::{Counter, Delivered, Drop, Gauge, Histogram, Missed, Reject};
+        [Counter, Gauge, Drop, Delivered, Histogram, Missed, Reject]
+            .into_iter()
+            .find(|kind| kind.code() == code)
     }
 }

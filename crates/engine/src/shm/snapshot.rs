@@ -171,15 +171,16 @@ impl RecordView {
     }
 
     /// Reasons for which packets were dropped here, and how many.
-    pub fn drops(&self) -> impl Iterator<Item = (&str, u64)> {
-        let drops = self.entries.iter().filter(|entry| entry.kind == EntryKind::Drop);
-        drops.map(|entry| (entry.name.as_str(), entry.values.first().copied().unwrap_or(0)))
+    pub fn drops(&self) -> impl Iterator<Item = (&str, EntryKind, u64)> {
+        let drops = self.entries.iter().filter(|entry| entry.kind.is_drop());
+        drops.map(|entry| (entry.name.as_str(), entry.kind, entry.values.first().copied().unwrap_or(0)))
     }
 
     /// The numbers of an app without drops: packets that have arrived, its own counters and gauges, each with its kind.
     pub fn counters(&self) -> impl Iterator<Item = (&str, EntryKind, u64)> {
         let is_own = |entry: &&Entry| {
-            !matches!(entry.kind, EntryKind::Drop | EntryKind::Histogram)
+            !entry.kind.is_drop()
+                && entry.kind != EntryKind::Histogram
                 && !format::HOUSEKEEPING.contains(&entry.name.as_str())
         };
         let value = |entry: &Entry| entry.values.first().copied().unwrap_or(0);

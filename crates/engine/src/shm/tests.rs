@@ -33,7 +33,7 @@ fn a_file_says_what_was_counted() {
         (app.kind, app.name.as_str(), app.what.as_str(), app.worker),
         (RecordKind::App, "an_app", "tee", 3)
     );
-    assert_eq!(app.drops().collect::<Vec<_>>(), [("discarded", 42)]);
+    assert_eq!(app.drops().collect::<Vec<_>>(), [("discarded", EntryKind::Drop, 42)]);
     let buckets = &app.entry("turn_ns").expect("a histogram").values;
     assert_eq!(
         (Histogram::quantile(buckets, 0.5), Histogram::quantile(buckets, 1.0)),

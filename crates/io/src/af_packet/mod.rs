@@ -170,7 +170,7 @@ impl Class for AfPacket {
             times: Times::of(setup.clock),
             next_look_ns: 0,
             delivered: setup.delivered(),
-            kernel_drops: setup.counter("kernel_drops"),
+            kernel_drops: setup.missed("kernel_drops"),
             no_checksum: setup.counter("no_checksum"),
             wrong_linktype: setup.drops("wrong_linktype"),
             refusals: Refusals::new(setup),

@@ -151,17 +151,15 @@ impl Class for PcapReader {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.path.as_os_str().is_empty() {
-            return Err(OptionError::new("path", "is not set: which capture is to be read?"));
-        }
-        if self.passes == Passes::Times(0) {
-            return Err(OptionError::new("loop", "a capture is read at least once: use 1 or more"));
-        }
-        Rate::check(self.rate_pps, self.rate_mbps)?;
-        if self.replay == Replay::Exact && (self.rate_pps.is_some() || self.rate_mbps.is_some()) {
-            return Err(OptionError::new("replay", "\"exact\" and a rate exclude each other"));
-        }
-        Ok(())
+        let has_rate = self.rate_pps.is_some() || self.rate_mbps.is_some();
+        let wrong = [
+            (self.path.as_os_str().is_empty(), "path", "is not set: which capture is to be read?"),
+            (self.passes == Passes::Times(0), "loop", "a capture is read at least once: use 1 or more"),
+            (self.replay == Replay::Exact && has_rate, "replay", "\"exact\" and a rate exclude each other"),
+        ];
+        let wrong = wrong.into_iter().filter(|(is_wrong, ..)| *is_wrong);
+        let wrong = wrong.map(|(_, option, message)| OptionError::new(option, message));
+        OptionError::all(wrong.chain(Rate::check(self.rate_pps, self.rate_mbps).err()).map(Err))
     }
 
     fn review(&self) -> Result<Review, OptionError> {

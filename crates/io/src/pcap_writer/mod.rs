@@ -216,11 +216,12 @@ impl Class for PcapWriter {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        if self.path.as_os_str().is_empty() {
-            return Err(OptionError::new("path", "is not set: which file is to be written?"));
-        }
-        self.snaplen
-            .map_or(Ok(()), |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN))
+        let no_path = || OptionError::new("path", "is not set: which file is to be written?");
+        let check_snaplen = |snaplen| OptionError::check_range("snaplen", snaplen, 1..=records::SNAPLEN);
+        OptionError::all([
+            if self.path.as_os_str().is_empty() { Err(no_path()) } else { Ok(()) },
+            self.snaplen.map_or(Ok(()), check_snaplen),
+        ])
     }
 
     fn review(&self) -> Result<Review, OptionError> {

@@ -94,9 +94,9 @@ impl Class for Tap {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        port::check_name("name", &self.name)?;
         let range = 68..=(MAX_LARGE_PAYLOAD - FRAMING) as u16;
-        self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, range))
+        let mtu = self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, range));
+        OptionError::all([port::check_name("name", &self.name), mtu])
     }
 
     /// The device as it is.
@@ -125,7 +125,7 @@ impl Class for Tap {
         };
         self.leave(&left, &file);
         Ok(Running {
-            losses: Losses::new(&file, setup.counter("kernel_drops")),
+            losses: Losses::new(&file, setup.missed("kernel_drops")),
             options: self.clone(),
             file,
             left,

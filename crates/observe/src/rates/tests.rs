@@ -96,7 +96,12 @@ fn growth_over_time_is_a_rate() {
     // 0.1 s in one breath of 4, in 2 s.
     assert_eq!((a.cpu, b.cpu, rates.workers[0].cpu), (Some(0.2), Some(0.0), Some(0.2)));
     assert_eq!(rates.workers[0].breaths_per_s, Some(1000.0));
-    let drop = |reason: &str, total, per_s| DropRate { reason: reason.to_owned(), total, per_s: Some(per_s) };
+    let drop = |reason: &str, total, per_s| DropRate {
+        reason: reason.to_owned(),
+        total,
+        per_s: Some(per_s),
+        is_purpose: false,
+    };
     assert_eq!(rates.drops, [drop("discarded", 30, 10.0), drop("link_full", 30, 10.0)]);
     assert_eq!((rates.drops_per_s, a.drops_per_s, b.drops_per_s), (Some(20.0), Some(0.0), Some(10.0)));
     assert!(link.touches("a") && link.touches("b") && !link.touches("c"));

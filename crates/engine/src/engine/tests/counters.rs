@@ -131,3 +131,54 @@ fn there_is_room_for_the_largest_graph_and_another_in_its_place() {
     }
     assert_eq!(balanced(&mut engine).links.len(), APPS - 1);
 }
+
+/// Sends what comes, but for every tenth packet, which is gone for good.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Leak;
+
+impl Class for Leak {
+    const TYPE: &'static str = "leak";
+    type App = Self;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
+        Ok(Leak)
+    }
+}
+
+impl App for Leak {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let (input, output) = io.through();
+        while let Some(burst) = input.burst() {
+            for (number, packet) in burst.enumerate() {
+                match number % 10 {
+                    0 => std::mem::forget(packet),
+                    _ => output.put(packet),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_leak_names_the_app() {
+    let mut graph = Graph::new();
+    graph.app("numbers", Numbers::up_to(60)).expect("a name");
+    graph.app("good", Juggler).expect("a name");
+    graph.app("leak", Leak).expect("a name");
+    graph.app("end", End { pause_ms: 0 }).expect("a name");
+    graph.link("numbers.output -> good.input").expect("ports");
+    graph.link("good.a -> leak.input").expect("ports");
+    graph.link("leak.output -> end.input").expect("ports");
+    graph.link("good.b -> end.b").expect("ports");
+    let mut engine = engine(1, 100);
+    engine.configure(&graph).expect("a graph");
+    engine.run_for(Duration::from_secs(20)).expect("threads");
+    let report = engine.report();
+    let lost = report.pool.total - report.pool.free;
+    assert!(lost > 0, "{report:#?}");
+    let expected = format!(
+        "packets of the pools, and those free, queued and held ({lost} lost by app `leak`): 100 and {}",
+        100 - lost
+    );
+    assert_eq!(report.imbalances.first(), Some(&expected));
+}

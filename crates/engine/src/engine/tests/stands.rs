@@ -1,6 +1,7 @@
 //! How long workers stand still while a graph changes, and what is dropped only afterwards.
 
 use super::*;
+use std::any::Any;
 use std::cell::Cell;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::ThreadId;
@@ -54,6 +55,10 @@ impl App for Changing {
     fn roles(&self) -> Roles {
         Roles::PULL
     }
+
+    fn into_discards(self: Box<Self>) -> Option<Box<dyn Any + Send>> {
+        NEXT.take().map(|next| Box::new(next) as Box<dyn Any + Send>)
+    }
 }
 
 fn slow(takes_ms: u64) -> Graph {
@@ -94,6 +99,21 @@ fn what_is_discarded_is_dropped_while_workers_run() {
     engine.configure(&slow(0)).expect("a graph");
     NEXT.set(Some(Discarded(sender)));
     engine.configure(&slow(1)).expect("a graph");
+    assert!(dropped.try_recv().is_err(), "dropped while all stand still");
+    stood_still(&mut engine);
+    let thread = dropped.recv_timeout(Duration::from_secs(10)).expect("it is dropped");
+    assert_ne!(thread, std::thread::current().id(), "which may have other things to do");
+}
+
+#[test]
+fn what_a_stopped_app_leaves_is_dropped_while_the_others_run() {
+    let (sender, dropped) = channel();
+    let mut engine = engine(1, 100);
+    let mut graph = slow(0);
+    graph.app("other", Slow { takes_ms: 0 }).expect("a name");
+    engine.configure(&graph).expect("a graph");
+    NEXT.set(Some(Discarded(sender)));
+    engine.configure(&slow(0)).expect("a graph");
     assert!(dropped.try_recv().is_err(), "dropped while all stand still");
     stood_still(&mut engine);
     let thread = dropped.recv_timeout(Duration::from_secs(10)).expect("it is dropped");

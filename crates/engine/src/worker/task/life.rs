@@ -139,7 +139,9 @@ impl Task {
             app.stop(&mut breath.io(&mut self.plugs));
             app.reporting().map_or((None, false), |app| (app.report(), app.has_failed()))
         });
-        let dropped = self.drop_app();
+        let app = self.app.take();
+        let dropped = guarded(|| app.and_then(|app| app.into_discards()));
+        let dropped = dropped.map(|thing| thing.into_iter().for_each(|thing| self.discards.add(thing)));
         self.end_turn();
         self.counters.state.set(AppState::Stopped.code());
         match report.and_then(|report| dropped.map(|()| report)) {
