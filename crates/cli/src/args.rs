@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Filter(FilterArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
-    /// Print any stage of a filter, from tree to machine code, or write it as C or BPF.
+    /// Print any stage of a filter, or write it in C or as bytecode.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
