@@ -437,7 +437,7 @@ pub(crate) struct CompileArgs {
     )]
     pub(crate) to: Option<Target>,
     /// The function's name.
-    #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", value_parser = c_name)]
+    #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", hide_short_help = true, value_parser = c_name)]
     pub(crate) name: String,
     /// How bytecode is written: `ddd`, `dd`, `d`, `raw` or `xt_bpf`.
     #[arg(
