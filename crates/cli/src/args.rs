@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Filter(FilterArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
-    /// Print any stage of a filter, from tree to machine code, or write it as C or BPF.
+    /// Print any stage of a filter, or write it in C or as bytecode.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
@@ -438,7 +438,7 @@ pub(crate) struct CompileArgs {
     )]
     pub(crate) to: Option<Target>,
     /// The function's name.
-    #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", value_parser = c_name)]
+    #[arg(long, value_name = "NAME", default_value = "filter", hide_default_value = true, requires = "to", hide_short_help = true, value_parser = c_name)]
     pub(crate) name: String,
     /// How bytecode is written: `ddd`, `dd`, `d`, `raw` or `xt_bpf`.
     #[arg(

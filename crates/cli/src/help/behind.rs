@@ -183,7 +183,6 @@ const COMPILE: Behind = Behind {
         },
     }),
     examples: &[
-        "sluss compile 'tcp port 80'",
         "sluss compile --stage optimised 'vlan and ip'",
         "sluss compile --to c --name is_web -o is_web.c 'tcp port 80'",
         "sluss compile --to cbpf --format d 'udp port 53'",
