@@ -212,7 +212,7 @@ mod random {
     use pflang::{Compiler, Matcher};
     use testkit::rng::Rng;
 
-    pub enum Then {
+    pub(super) enum Then {
         Call(String),
         Block(Vec<(String, Then)>),
     }
@@ -247,7 +247,7 @@ mod random {
     ];
     const ARGUMENTS: [&str; 7] = ["1", "ip[8]", "len", "&tcp[0]", "tcp[0:2]", "ip[12:4] + 1", "100 / ip[1]"];
 
-    pub fn program(rng: &mut Rng, depth: u32) -> Vec<(String, Then)> {
+    pub(super) fn program(rng: &mut Rng, depth: u32) -> Vec<(String, Then)> {
         let pick = |rng: &mut Rng, from: &[&'static str]| *rng.pick(from);
         (0..1 + rng.below(5))
             .map(|_| {
@@ -266,7 +266,7 @@ mod random {
             .collect()
     }
 
-    pub fn text(program: &[(String, Then)]) -> String {
+    pub(super) fn text(program: &[(String, Then)]) -> String {
         let clause = |(test, then): &(String, Then)| match then {
             Then::Call(call) => format!("{test} => {call};"),
             Then::Block(block) => format!("{test} => {}", &text(block)["match ".len()..]),
@@ -275,12 +275,12 @@ mod random {
     }
 
     /// Each clause as a program of its own: its blocks around it, and whether its test holds.
-    pub struct Alone {
+    pub(super) struct Alone {
         clauses: Vec<(Matcher, Option<Alone>)>,
     }
 
     impl Alone {
-        pub fn of(compiler: &Compiler, program: &[(String, Then)], around: &str) -> Alone {
+        pub(super) fn of(compiler: &Compiler, program: &[(String, Then)], around: &str) -> Alone {
             let compile = |inner: &str| {
                 let closed = "}".repeat(around.matches("=> {").count());
                 compiler.compile_match(&format!("match {{ {around} {inner} {closed} }}")).unwrap()
@@ -295,7 +295,7 @@ mod random {
             Alone { clauses: clauses.collect() }
         }
 
-        pub fn call(&self, captured: &[u8], wire_len: u32) -> Option<String> {
+        pub(super) fn call(&self, captured: &[u8], wire_len: u32) -> Option<String> {
             for (matcher, inside) in &self.clauses {
                 let called = call(matcher, captured, wire_len, &[]);
                 if called != "-" {
@@ -309,7 +309,7 @@ mod random {
         }
     }
 
-    pub fn packets(rng: &mut Rng) -> Vec<Vec<u8>> {
+    pub(super) fn packets(rng: &mut Rng) -> Vec<Vec<u8>> {
         let lines = [
             "eth / ip4(ttl=T, src=10.0.0.1) / tcp(dport=80, flags=S)",
             "eth / ip4(ttl=T, dst=10.1.2.3) / udp(sport=53) / pad(40)",

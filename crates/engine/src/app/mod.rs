@@ -39,7 +39,8 @@ pub trait App: Any + Send {
         Roles::PUSH
     }
 
-    /// Brings packets in from outside. Called once a breath, before any `push`.
+    /// Brings packets in from outside. Called once a breath, before any `push`, and before those behind can make room: so an app that would
+    /// rather wait than lose packets sends no more than its output's [allowance](Output::allowance). A full link drops the rest, counted.
     fn pull(&mut self, io: &mut Io<'_>) {
         let _ = io;
     }

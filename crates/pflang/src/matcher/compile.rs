@@ -103,7 +103,7 @@ impl Compiler {
         });
         match lowered {
             Ok(lowered) => Ok(ReadMatch { source: source.to_owned(), substituted, clock, program, lowered }),
-            Err(found) => Err(as_written(found, &substituted, &program, source)),
+            Err(found) => Err(as_written(*found, &substituted, &program, source)),
         }
     }
 
@@ -166,7 +166,7 @@ impl ReadMatch {
         let (tree, text) = (self.lowered.tree.clone(), &self.substituted.text);
         compiler
             .checked(tree, &mut clauses, compiler.passes(), &self.clock, text)
-            .map_err(|found| as_written(found, &self.substituted, &self.program, &self.source))
+            .map_err(|found| as_written(*found, &self.substituted, &self.program, &self.source))
     }
 
     /// The graph load for load as the text has it.
@@ -175,7 +175,7 @@ impl ReadMatch {
             ir::build::build_within(self.lowered.tree.clone(), &self.lowered.clauses, self.clock.budget());
         built.map_err(|exceeded| {
             let found = worded(exceeded.into(), whole(self.text()));
-            as_written(found, &self.substituted, &self.program, &self.source)
+            as_written(*found, &self.substituted, &self.program, &self.source)
         })
     }
 
@@ -201,7 +201,7 @@ fn located(mut found: Diagnostic, substituted: &Substituted) -> Diagnostic {
 }
 
 /// An error, which knows the test that it is about.
-fn as_written(found: Box<Diagnostic>, substituted: &Substituted, program: &Program, source: &str) -> Error {
+fn as_written(found: Diagnostic, substituted: &Substituted, program: &Program, source: &str) -> Error {
     let at = found.span;
     let test = program.lines.iter().find_map(|line| match line {
         Line::Clause(clause) if clause.test_span.start <= at.start && at.end <= clause.test_span.end => {
@@ -209,5 +209,5 @@ fn as_written(found: Box<Diagnostic>, substituted: &Substituted, program: &Progr
         }
         _ => None,
     });
-    Error::new(Box::new(located(*found, substituted)), source.into()).in_test(test)
+    Error::new(Box::new(located(found, substituted)), source.into()).in_test(test)
 }
