@@ -7,7 +7,7 @@ use crate::decision::{Backend, Options};
 use crate::error::{Error, ErrorKind};
 use crate::exec::NativeValues;
 use crate::ir::interp::Interp;
-use crate::ir::verify::CheckedValues;
+use crate::ir::verify::CheckedLeaves;
 use crate::ir::{ACCEPT, Graph, Pool, REJECT, Value, ValueId};
 use crate::target::lir::NoCode;
 use crate::target::x64;
@@ -119,7 +119,7 @@ enum Source {
     /// Machine code.
     Native(NativeValues),
     /// The interpreter.
-    Interpreted(Box<CheckedValues>),
+    Interpreted(Box<CheckedLeaves>),
 }
 
 impl LeafValues {
@@ -195,7 +195,7 @@ impl LeafValues {
             Source::Native(native) => native.run((captured, wire_len), inputs, to),
             Source::Interpreted(checked) => {
                 let mut interp = Interp::new(checked.verified().graph());
-                interp.values(checked.values(), (captured, wire_len), inputs, to)
+                interp.values(checked.verified().outputs().of(ACCEPT), (captured, wire_len), inputs, to)
             }
         }
     }
@@ -215,7 +215,7 @@ impl Source {
         let mut graph = Graph::new(pool);
         let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));
         graph.root = graph.guard(&values, accept, reject);
-        let checked = CheckedValues::new(graph, values)
+        let checked = CheckedLeaves::new(graph, vec![values])
             .map_err(|violation| Error::whole(ErrorKind::Graph(violation)))?;
         if options.backend == Backend::Auto {
             match x64::compile_values(&checked, &options.for_x64()) {

@@ -33,6 +33,7 @@ mod values;
 pub use text::{identifier, in_comment};
 
 use super::lir::NoCode;
+use super::lir::held::Held;
 use super::lir::layout::{Layout, layout};
 use super::lir::switch::merged;
 use super::lir::uses::{Use, uses};
@@ -53,8 +54,6 @@ pub enum Returns {
     Leaf,
 }
 
-/// How many values that are not pinned stay in their variables at once. More would make large graphs slow to write out.
-const KEPT_MAX: usize = 64;
 /// How many pinned values may be needed at once.
 const PINNED_MAX: usize = 256;
 
@@ -63,15 +62,15 @@ const PINNED_MAX: usize = 256;
 /// # Errors
 /// [`NoCode::TooComplex`] when more values must be kept at once than a function should have.
 pub fn function(graph: Verified<'_>, name: &str, returns: Returns, source: &str) -> Result<String, NoCode> {
-    let graph = graph.graph();
+    let (graph, outputs) = (graph.graph(), graph.outputs());
     let layout = layout(graph);
-    let uses = uses(graph, &layout);
+    let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {
         graph,
         layout: &layout,
         uses: &uses,
         values: Values::new(graph, &layout, &uses),
-        entry: filled(None, graph.node_count()),
+        held: Held::new(graph, PINNED_MAX),
         is_target: filled(false, graph.node_count()),
         blocks: Vec::new(),
         tables: Tables::default(),
@@ -90,8 +89,7 @@ struct Writer<'g> {
     /// By value.
     uses: &'g [Use],
     values: Values<'g>,
-    /// By node, once a predecessor has been written: the values that every path to it has left in their variables, ascending.
-    entry: Vec<Option<Vec<ValueId>>>,
+    held: Held,
     /// By node: whether something jumps to it.
     is_target: Vec<bool>,
     /// Nodes, and their lines.
@@ -106,7 +104,7 @@ impl Writer<'_> {
     /// Writes the node at a position of the layout.
     fn node(&mut self, at: usize) -> Result<(), NoCode> {
         let id = self.layout.order[at];
-        let held = self.entry[id.index()].take().unwrap_or_default();
+        let mut held = self.held.at(id);
         let graph = self.graph;
         // Leaves, which come last, have no lines of their own.
         let is_written = |next: &NodeId| !matches!(graph.node(*next), Node::Leaf(_));
@@ -134,7 +132,8 @@ impl Writer<'_> {
             }
         };
         self.blocks.push((id, lines));
-        self.pass_on(id, at, held, computed)
+        held.extend(computed);
+        self.held.pass_on(graph, self.uses, (id, at), held, |_, _| true)
     }
 
     /// The lines of a two-way branch; says which variables they set.
@@ -231,38 +230,6 @@ impl Writer<'_> {
             let _ = writeln!(lines, "    {} = {definition};", self.values.name(value));
         }
         computed
-    }
-
-    /// Tells the successors which values they find in their variables.
-    fn pass_on(
-        &mut self,
-        id: NodeId,
-        at: usize,
-        mut held: Vec<ValueId>,
-        computed: Vec<ValueId>,
-    ) -> Result<(), NoCode> {
-        held.extend(computed);
-        held.retain(|value| self.uses[value.index()].last_end as usize > at + 1);
-        let pinned = held.iter().filter(|value| self.uses[value.index()].pinned).count();
-        if pinned > PINNED_MAX {
-            return Err(NoCode::TooComplex);
-        }
-        if held.len() - pinned > KEPT_MAX {
-            // Those that are not pinned and used last go first.
-            held.sort_by_key(|value| {
-                let used = &self.uses[value.index()];
-                if used.pinned { 0 } else { used.last_end }
-            });
-            held.truncate(pinned + KEPT_MAX);
-        }
-        held.sort_unstable();
-        let (graph, entry) = (self.graph, &mut self.entry);
-        graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
-            _ if matches!(graph.node(next), Node::Leaf(_)) => {}
-            Some(known) => known.retain(|value| held.binary_search(value).is_ok()),
-            unknown => *unknown = Some(held.clone()),
-        });
-        Ok(())
     }
 
     /// The function around the lines of all nodes.
