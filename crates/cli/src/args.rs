@@ -427,7 +427,7 @@ pub(crate) struct CompileArgs {
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
     pub(crate) stage: Stage,
-    /// What to write instead: `c`, a function in C.
+    /// What to write instead: `c`, a function in C; `lua`, a chunk for LuaJIT.
     #[arg(long, value_name = "TARGET", hide_possible_values = true, conflicts_with = "stage")]
     pub(crate) to: Option<Target>,
     /// The function's name.
@@ -445,6 +445,8 @@ pub(crate) struct CompileArgs {
 pub(crate) enum Target {
     /// A function in C.
     C,
+    /// A chunk for LuaJIT.
+    Lua,
 }
 
 impl Target {
@@ -452,6 +454,7 @@ impl Target {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Target::C => "c",
+            Target::Lua => "lua",
         }
     }
 }

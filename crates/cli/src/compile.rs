@@ -66,6 +66,7 @@ fn of_text(
     let printed = match args.to {
         None => compiler.print(source, args.stage),
         Some(Target::C) => compiler.to_c(source, &args.name),
+        Some(Target::Lua) => compiler.to_lua(source),
     };
     let printed =
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
@@ -108,5 +109,6 @@ fn of_program(args: &CompileArgs, program: &Program) -> Result<String, Failure> 
         None => print_graph(&checked(options.passes())?, &options, &stages.listing, args.stage)
             .map_err(|error| Failure::user(error).help("stages up to `ssa` can be printed")),
         Some(Target::C) => stages.to_c(&args.name, &options).map_err(|error| bytecode::wrong(&error)),
+        Some(Target::Lua) => stages.to_lua(&options).map_err(|error| bytecode::wrong(&error)),
     }
 }

@@ -75,7 +75,7 @@ const TOO_COMPLEX: &str = "too many values must be kept at once for a function i
 const WIDTH: usize = 92;
 
 /// A line in rows that are short enough, parted at blanks.
-fn rows(line: &str) -> Vec<String> {
+pub(crate) fn rows(line: &str) -> Vec<String> {
     let mut rows = vec![String::new()];
     for word in line.split(' ') {
         match rows.last_mut() {

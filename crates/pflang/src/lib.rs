@@ -47,6 +47,7 @@ mod diag;
 mod filter;
 mod help;
 mod list;
+mod lua;
 mod lower;
 mod matcher;
 mod names;
