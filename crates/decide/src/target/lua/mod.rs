@@ -83,6 +83,7 @@ pub fn chunk(
         inputs: &inputs,
         pieces: (0..graph.node_count()).map(|_| None).collect(),
         function_of: filled(u32::MAX, graph.node_count()),
+        jumps: filled(0, graph.node_count()),
         heads: Vec::new(),
         given: HashMap::new(),
         tables: HashMap::new(),
@@ -130,6 +131,8 @@ struct Writer<'g> {
     pieces: Vec<Option<Piece>>,
     /// By node: its function.
     function_of: Vec<u32>,
+    /// By node: how many statements lead to it.
+    jumps: Vec<u32>,
     /// By function: where it begins.
     heads: Vec<NodeId>,
     /// By head: the values that it is given.
@@ -310,6 +313,12 @@ impl<'g> Writer<'g> {
                 below.entry(above).or_default().push(id);
             }
         }
+        for piece in self.pieces.iter().flatten() {
+            let last = if let Last::To(to) = piece.last { Some(to) } else { None };
+            for to in piece.tests.iter().map(|(_, to)| *to).chain(last) {
+                self.jumps[to.index()] += 1;
+            }
+        }
         let mut functions = String::new();
         for at in (0..self.heads.len()).rev() {
             let head = self.heads[at];
@@ -409,7 +418,7 @@ impl<'g> Writer<'g> {
         tasks: &mut Vec<Task>,
     ) {
         // Which of the nodes below stand in this one's place: those with one edge, in an `if` if they are small.
-        let alone = |to: NodeId| below.contains(&to) && self.layout.edges_in[to.index()] == 1;
+        let alone = |to: NodeId| below.contains(&to) && self.jumps[to.index()] == 1;
         let mut tests = tests;
         let mut last = last;
         if let (Last::To(els), [(question, then)]) = (&mut last, &mut tests[..]) {
