@@ -51,7 +51,7 @@ pub enum Answers<'a> {
 /// Nodes of one function.
 const NODES_MAX: u32 = 800;
 /// How many pinned values may be needed at once, and how many inputs there may be.
-const PINNED_MAX: usize = 40;
+const PINNED_MAX: usize = 100;
 const INPUTS_MAX: usize = 30;
 
 /// The chunk of a graph; `inputs` are the names of its inputs, `source` is what its spans are about.

@@ -23,7 +23,7 @@ use std::collections::BinaryHeap;
 /// Operations inside each other in one expression.
 const DEPTH_MAX: u32 = 5;
 /// Local variables that a function has at most: LuaJIT allows 200, of which parameters are some.
-const LOCALS_MAX: usize = 120;
+const LOCALS_MAX: usize = 150;
 /// Larger products are not exact in `tobit`.
 const TOBIT_MAX: u64 = 1 << 51;
 const WRAP: &str = "4294967296";
@@ -111,7 +111,12 @@ impl<'g> Values<'g> {
             search: 0,
             needs: Default::default(),
         };
-        values.choose(graph, layout, uses, outputs)?;
+        // Where there are too many, what can be computed again is.
+        let chosen = values.choose(graph, layout, uses, outputs, false);
+        chosen.or_else(|_| {
+            values.names.fill(None);
+            values.choose(graph, layout, uses, outputs, true)
+        })?;
         Ok(values)
     }
 
@@ -122,9 +127,11 @@ impl<'g> Values<'g> {
         layout: &Layout,
         uses: &[Use],
         outputs: Outputs<'_>,
+        sparingly: bool,
     ) -> Result<(), NoCode> {
         let pool = self.pool;
         let mut times: Vec<u32> = filled(0, pool.value_count());
+        let mut must: Vec<bool> = uses.iter().map(|used| used.pinned).collect();
         for &id in &layout.order {
             match graph.node(id) {
                 Node::Leaf(leaf) => outputs.of(*leaf).iter().for_each(|value| times[value.index()] += 1),
@@ -132,7 +139,10 @@ impl<'g> Values<'g> {
                     pool.cond_operands(*cond).for_each(|value| times[value.index()] += 1)
                 }
                 // More than one test may name it.
-                Node::Switch(switch) if !merged(switch).is_empty() => times[switch.value.index()] += 2,
+                Node::Switch(switch) if !merged(switch).is_empty() => {
+                    times[switch.value.index()] += 1;
+                    must[switch.value.index()] = true;
+                }
                 Node::Switch(_) => {}
             }
         }
@@ -150,7 +160,7 @@ impl<'g> Values<'g> {
             }
             let inside = pool.operands(id).filter(|v| !is_named[v.index()]).map(|v| depths[v.index()]);
             depths[id.index()] = 1 + inside.max().unwrap_or(0);
-            if times[id.index()] > 1 || uses[id.index()].pinned || depths[id.index()] > DEPTH_MAX {
+            if must[id.index()] || times[id.index()] > 1 && !sparingly || depths[id.index()] > DEPTH_MAX {
                 is_named[id.index()] = true;
                 named.push(id);
             }
