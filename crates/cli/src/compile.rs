@@ -85,6 +85,7 @@ fn of_match(
     let compiler = matches::options(&args.text.pfmatch).compiler(filters);
     let printed = match args.to {
         None => compiler.print_match(source, args.stage),
+        Some(Target::Lua) => compiler.match_to_lua(source),
         Some(target) => {
             let told = format!("a pfmatch program cannot be written as `{}`", target.name());
             return Err(Failure::user(told));

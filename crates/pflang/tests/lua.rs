@@ -103,3 +103,43 @@ fn large_filters_are_within_the_bounds_of_luajit() {
     }
     assert!(matching[..3].iter().all(|count| (20..380).contains(count)), "{matching:?}");
 }
+
+#[test]
+fn programs_agree_with_the_tables() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
+    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let (mut chunks, mut calls, mut expected, mut outside) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for (i, test) in tests.iter().enumerate() {
+        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
+        for (name, text) in &test.set {
+            compiler = compiler.substitute(name, text);
+        }
+        if test.is_modern {
+            compiler = compiler.dialect(Dialect::MODERN);
+        }
+        chunks.push(compiler.match_to_lua(&test.program).unwrap_or_else(|error| panic!("{}: {error}", test.name)));
+        let matcher = compiler.compile_match(&test.program).unwrap();
+        for case in &test.cases {
+            let whole = &case.packet.bytes[..];
+            outside += u32::from(case.packet.wire_len as usize != whole.len());
+            // What is left of a packet that is cut is a packet.
+            for data in (0..=whole.len()).map(|end| &whole[..end]) {
+                let mut values = Vec::new();
+                let call = matcher.call_captured(data, data.len() as u32, &case.inputs, &mut values);
+                expected.push(call.map_or("-".to_owned(), |call| call.to_string()));
+                calls.push(Call { chunk: i, data, inputs: case.inputs.clone() });
+            }
+        }
+    }
+    let Some(answers) = run("programs as Lua", &chunks, true, &calls) else { return };
+    assert_eq!(answers.len(), expected.len());
+    for ((call, answer), expected) in calls.iter().zip(&answers).zip(&expected) {
+        let name = &tests[call.chunk].name;
+        assert_eq!(answer, expected, "{name}: {:02x?}\n{}", call.data, chunks[call.chunk]);
+    }
+    testkit::say(format_args!(
+        "{} programs as Lua, {} calls, 0 disagreements; {outside} cases are outside of the domain as they are: not captured whole",
+        chunks.len(),
+        calls.len()
+    ));
+}
