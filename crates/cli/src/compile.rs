@@ -86,10 +86,7 @@ fn of_match(
     let printed = match args.to {
         None => compiler.print_match(source, args.stage),
         Some(Target::Lua) => compiler.match_to_lua(source),
-        Some(target) => {
-            let told = format!("a pfmatch program cannot be written as `{}`", target.name());
-            return Err(Failure::user(told));
-        }
+        Some(Target::C) => compiler.match_to_c(source, &args.name),
     };
     let printed =
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
