@@ -6,9 +6,9 @@
 use crate::decision::{Backend, Options};
 use crate::error::{Error, ErrorKind};
 use crate::exec::NativeValues;
+use crate::filled::filled;
 use crate::ir::interp::Interp;
 use crate::ir::verify::CheckedLeaves;
-use crate::filled::filled;
 use crate::ir::{ACCEPT, Arm, Graph, Node, Pool, REJECT, Switch, Value, ValueId};
 use crate::target::lir::NoCode;
 use crate::target::x64;

@@ -37,8 +37,9 @@ fn random_graphs_answer_as_the_interpreter() {
     for (i, (graph, _)) in graphs.iter().enumerate() {
         let mut interp = Interp::new(graph);
         for (at, (data, wire_len)) in packets.iter().enumerate().skip(i % 4).step_by(4) {
-            let row: Vec<u32> =
-                (0..graph.pool.inputs()).map(|slot| if at % 3 == 0 { wire_len.wrapping_mul(slot + 1) } else { slot }).collect();
+            let row: Vec<u32> = (0..graph.pool.inputs())
+                .map(|slot| if at % 3 == 0 { wire_len.wrapping_mul(slot + 1) } else { slot })
+                .collect();
             expected.push(interp.run_with(data, data.len() as u32, &row).to_string());
             calls.push(Call { chunk: i, data, inputs: row });
         }

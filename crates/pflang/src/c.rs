@@ -84,7 +84,8 @@ impl Compiler {
         let function = function.map_err(|_| {
             Error::new(Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)), source.into())
         })?;
-        let handlers: Vec<String> = (1..).zip(&read.lowered.handlers).map(|(i, name)| format!("{i} {name}")).collect();
+        let handlers: Vec<String> =
+            (1..).zip(&read.lowered.handlers).map(|(i, name)| format!("{i} {name}")).collect();
         let inputs = read.program.ast.inputs.join(", ");
         let what = format!(
             "Made by sluss of this pfmatch program for packets of link type {}. Returns the number of a handler ({}), or 0 where no clause takes \

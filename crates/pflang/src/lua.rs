@@ -59,9 +59,10 @@ impl Compiler {
         let of_leaves: Vec<&str> =
             read.lowered.leaves.iter().map(|(handler, _)| handlers[handler as usize].as_str()).collect();
         let answers = lua::Answers::Calls(&of_leaves);
-        let chunk = lua::chunk(graph.verified(), answers, &read.program.ast.inputs, read.text()).map_err(|_| {
-            Error::new(Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)), source.into())
-        })?;
+        let chunk =
+            lua::chunk(graph.verified(), answers, &read.program.ast.inputs, read.text()).map_err(|_| {
+                Error::new(Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)), source.into())
+            })?;
         let what = "of this pfmatch program, for packets of link type {}. Returns function(self, P, length, ...), which calls \
                     self.handler(P, length, ARG, ...) and returns what it returns, or nil where no clause takes the packet, of which P points to \
                     all length bytes, from its link-layer header on. Behind length come the inputs of the program.";
@@ -93,7 +94,10 @@ mod tests {
         for source in ["arp # [[ ]]\nor rarp", "arp # [==[ \u{e9} \r x", "arp # \u{85} os.exit()"] {
             let Ok(text) = Compiler::new(LinkType::EN10MB).to_lua(source) else { continue };
             let (head, _) = text.split_once("local ffi").unwrap();
-            assert!(head.is_ascii() && head.lines().all(|line| line == "--" || line.starts_with("-- ")), "{text}");
+            assert!(
+                head.is_ascii() && head.lines().all(|line| line == "--" || line.starts_with("-- ")),
+                "{text}"
+            );
         }
     }
 }

@@ -120,19 +120,22 @@ fn programs_in_c_agree_with_the_tables() {
         for case in &test.cases {
             let i = functions.len();
             let text = compiler.match_to_c(&test.program, &format!("m{i}")).unwrap();
-            let row: Vec<String> = case.inputs.iter().map(|input| format!("{input}u")).chain(["0u".to_owned()]).collect();
+            let row: Vec<String> =
+                case.inputs.iter().map(|input| format!("{input}u")).chain(["0u".to_owned()]).collect();
             let summed = format!(
                 "uint32_t g{i}(const uint8_t *data, size_t captured, uint32_t wire_len)\n{{\n    const uint32_t inputs[] = {{{}}};\n    \
                  uint32_t arguments[16] = {{0}}, sum, k;\n    sum = m{i}(data, captured, wire_len, inputs, arguments);\n    \
                  for (k = 0; k < 16; k++) sum = sum * 31u + arguments[k];\n    return sum;\n}}\n",
                 row.join(", ")
             );
-            functions.push((format!("g{i}"), text.replacen("\nuint32_t m", "\nstatic uint32_t m", 1) + &summed));
+            functions
+                .push((format!("g{i}"), text.replacen("\nuint32_t m", "\nstatic uint32_t m", 1) + &summed));
             for end in 0..=case.packet.bytes.len() {
                 let (data, wire_len) = (&case.packet.bytes[..end], case.packet.wire_len);
                 let mut values = Vec::new();
                 let called = matcher.call_captured(data, wire_len, &case.inputs, &mut values);
-                let (number, arguments) = called.map_or((0, &[][..]), |call| (call.number + 1, call.arguments));
+                let (number, arguments) =
+                    called.map_or((0, &[][..]), |call| (call.number + 1, call.arguments));
                 let sum = (0..16).fold(number, |sum, k| {
                     u32::wrapping_mul(sum, 31).wrapping_add(arguments.get(k).copied().unwrap_or(0))
                 });

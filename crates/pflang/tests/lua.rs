@@ -67,9 +67,12 @@ fn chunks_agree_with_the_tables() {
 fn large_filters_are_within_the_bounds_of_luajit() {
     let host = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000_u32.wrapping_add(37_777 * i)).to_string();
     let hosts: Vec<String> = (0..10_000).map(host).collect();
-    let nets: Vec<String> = (0..2000).map(|i| format!("{}/25", std::net::Ipv4Addr::from(256 * 37 * i))).collect();
-    let ports: Vec<String> = (0..50).map(|i| format!("src portrange {}-{}", 1000 * i, 1000 * i + 300)).collect();
-    let relations: Vec<String> = (0..3000).map(|i| format!("(ip[{}] & {} = 1 and len > {})", i % 40, i % 255 | 1, i / 20)).collect();
+    let nets: Vec<String> =
+        (0..2000).map(|i| format!("{}/25", std::net::Ipv4Addr::from(256 * 37 * i))).collect();
+    let ports: Vec<String> =
+        (0..50).map(|i| format!("src portrange {}-{}", 1000 * i, 1000 * i + 300)).collect();
+    let relations: Vec<String> =
+        (0..3000).map(|i| format!("(ip[{}] & {} = 1 and len > {})", i % 40, i % 255 | 1, i / 20)).collect();
     let filters = [
         format!("ip src host in {{{}}}", hosts.join(", ")),
         format!("ip dst net in {{{}}}", nets.join(", ")),
@@ -85,7 +88,8 @@ fn large_filters_are_within_the_bounds_of_luajit() {
             frame[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
             frame[20..22].copy_from_slice(&[0, 0]);
             frame[23] = 6;
-            frame[26..30].copy_from_slice(&(0x0a00_0000_u32.wrapping_add(37_777 * i * 30 + i % 2)).to_be_bytes());
+            frame[26..30]
+                .copy_from_slice(&(0x0a00_0000_u32.wrapping_add(37_777 * i * 30 + i % 2)).to_be_bytes());
             frame[30..34].copy_from_slice(&(256 * 37 * i + 100 * (i % 3)).to_be_bytes());
             frame[34..36].copy_from_slice(&((i * 163) as u16).to_be_bytes());
             frame
@@ -117,7 +121,9 @@ fn programs_agree_with_the_tables() {
         if test.is_modern {
             compiler = compiler.dialect(Dialect::MODERN);
         }
-        chunks.push(compiler.match_to_lua(&test.program).unwrap_or_else(|error| panic!("{}: {error}", test.name)));
+        chunks.push(
+            compiler.match_to_lua(&test.program).unwrap_or_else(|error| panic!("{}: {error}", test.name)),
+        );
         let matcher = compiler.compile_match(&test.program).unwrap();
         for case in &test.cases {
             let whole = &case.packet.bytes[..];

@@ -31,8 +31,8 @@ impl Passes {
     /// A C compiler knows its own machine, and people read the text: no test twice, and numbers as the source has them.
     pub const C: Passes = Passes { widening: true, ..Passes::CBPF };
 
-    /// LuaJIT compiles what runs often, path by path, on little-endian machines.
-    pub const LUA: Passes = Passes { memory_order: true, ..Passes::C };
+    /// LuaJIT compiles what runs often, path by path, on little-endian machines: a branch less is a path less.
+    pub const LUA: Passes = Passes { memory_order: true, arithmetic_joins: true, ..Passes::C };
 
     /// A load of classic BPF that fails ends the program: a check whose "no" goes on cannot be written.
     pub const CBPF: Passes =

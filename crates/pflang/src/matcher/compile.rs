@@ -12,8 +12,8 @@ use crate::diag::{Diagnostic, Error};
 use crate::ir::tree::Clause;
 use crate::ir::verify::{Checked, CheckedLeaves};
 use crate::ir::{self, Graph};
-use crate::opt::Passes;
 use crate::lower::{self, LoweredProgram};
+use crate::opt::Passes;
 use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
 
@@ -168,14 +168,24 @@ impl ReadMatch {
     }
 
     /// The graph that a back end takes which wants these passes, with the values of its leaves.
-    pub(crate) fn graph_with_values(&self, compiler: &Compiler, passes: Passes) -> Result<CheckedLeaves, Error> {
+    pub(crate) fn graph_with_values(
+        &self,
+        compiler: &Compiler,
+        passes: Passes,
+    ) -> Result<CheckedLeaves, Error> {
         let graph = self.graph_for(compiler, self.lowered.clauses.clone(), passes)?;
         let LoweredProgram { leaves, tree, .. } = &self.lowered;
         let with_values = leaves.in_graph(graph.graph(), &tree.pool);
-        with_values.map_err(|error| Error::new(worded(error, whole(&self.source)), self.source.as_str().into()))
+        with_values
+            .map_err(|error| Error::new(worded(error, whole(&self.source)), self.source.as_str().into()))
     }
 
-    fn graph_for(&self, compiler: &Compiler, mut clauses: Vec<Clause>, passes: Passes) -> Result<Checked, Error> {
+    fn graph_for(
+        &self,
+        compiler: &Compiler,
+        mut clauses: Vec<Clause>,
+        passes: Passes,
+    ) -> Result<Checked, Error> {
         let (tree, text) = (self.lowered.tree.clone(), &self.substituted.text);
         compiler
             .checked(tree, &mut clauses, passes, &self.clock, text)

@@ -63,7 +63,12 @@ const PINNED_MAX: usize = 256;
 ///
 /// # Errors
 /// [`NoCode::TooComplex`] when more values must be kept at once than a function should have.
-pub fn function(graph: Verified<'_>, name: &str, returns: Returns<'_>, source: &str) -> Result<String, NoCode> {
+pub fn function(
+    graph: Verified<'_>,
+    name: &str,
+    returns: Returns<'_>,
+    source: &str,
+) -> Result<String, NoCode> {
     let (graph, outputs) = (graph.graph(), graph.outputs());
     let layout = layout(graph);
     let uses = uses(graph, &layout, outputs);

@@ -112,7 +112,9 @@ impl<'g> Values<'g> {
         let mut wanted: Vec<Wanted> = filled(Wanted::default(), pool.value_count());
         for &id in &layout.order {
             match graph.node(id) {
-                Node::Leaf(leaf) => outputs.of(*leaf).iter().for_each(|value| wanted[value.index()].times += 1),
+                Node::Leaf(leaf) => {
+                    outputs.of(*leaf).iter().for_each(|value| wanted[value.index()].times += 1)
+                }
                 Node::Branch { cond, .. } => {
                     let cond = pool.get_cond(*cond);
                     self.operands_of_cond(cond).for_each(|value| wanted[value.index()].times += 1);

@@ -7,8 +7,8 @@
 //! more, wider ranges                 a sorted array, searched
 //! ```
 
-use super::values::{Form, Need, Question};
 use super::text::number;
+use super::values::{Form, Need, Question};
 use super::{Last, Piece, Writer};
 use crate::ir::{Arm, Node, NodeId, ValueId};
 use crate::target::lir::switch::{merged, segments};
@@ -52,14 +52,16 @@ impl Writer<'_> {
             self.values.need(Need::Ranges);
             self.values.need(Need::Ffi);
             let size = self.values.max(value) + 1;
-            let entries = arms.iter().map(|arm| format!("{},{},{}", arm.low, arm.high.min(size - 1), number_of(arm)));
+            let entries =
+                arms.iter().map(|arm| format!("{},{},{}", arm.low, arm.high.min(size - 1), number_of(arm)));
             let table = self.table(&format!("ranges({size}, {{\n{}}})", wrapped(entries)));
             (format!("{table}[{}]", self.values.unsigned(value)), "0")
         } else {
             let (begins, leads) = segments(arms, default);
             let lows = wrapped(begins.iter().map(|&k| number(k.into())));
             let lows = self.table(&format!("{{\n{lows}}}"));
-            let leads = leads.iter().map(|lead| targets.binary_search(lead).map_or(0, |at| at + 1).to_string());
+            let leads =
+                leads.iter().map(|lead| targets.binary_search(lead).map_or(0, |at| at + 1).to_string());
             let leads = self.table(&format!("{{\n{}}}", wrapped(leads)));
             self.searches = true;
             (format!("{leads}[rank({lows}, {})]", self.values.unsigned(value)), "0")
@@ -97,8 +99,13 @@ impl Writer<'_> {
             (low, u32::MAX) => Question::of(&x, ">=", "<", &number(low.into())),
             (low, high) => {
                 let [low, high] = [low, high].map(|k| number(k.into()));
-                let [yes, no] = [format!("{x} >= {low} and {x} <= {high}"), format!("{x} < {low} or {x} > {high}")];
-                if is_alone { Question { yes, no } } else { Question { yes: format!("({yes})"), no: format!("({no})") } }
+                let [yes, no] =
+                    [format!("{x} >= {low} and {x} <= {high}"), format!("{x} < {low} or {x} > {high}")];
+                if is_alone {
+                    Question { yes, no }
+                } else {
+                    Question { yes: format!("({yes})"), no: format!("({no})") }
+                }
             }
         });
         let tests: Vec<Question> = tests.collect();

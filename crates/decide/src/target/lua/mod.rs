@@ -166,7 +166,9 @@ impl<'g> Writer<'g> {
         // What predecessors say; two that differ make a head.
         for &id in &self.layout.order {
             let of = self.function_of[id.index()];
-            let is_head = id == self.graph.root || must[id.index()] || sizes.get(of as usize).is_some_and(|size| *size >= NODES_MAX);
+            let is_head = id == self.graph.root
+                || must[id.index()]
+                || sizes.get(of as usize).is_some_and(|size| *size >= NODES_MAX);
             if self.is_plain(id) && id != self.graph.root {
                 continue;
             }
@@ -356,7 +358,9 @@ impl<'g> Writer<'g> {
                         Some((at, line)) if *at == indent && *line == goto => {
                             lines.pop();
                         }
-                        Some((at, line)) if *at == indent && line.starts_with("return ") => *line = format!("do {line} end"),
+                        Some((at, line)) if *at == indent && line.starts_with("return ") => {
+                            *line = format!("do {line} end")
+                        }
                         _ => {}
                     }
                     lines.push((indent - 1, format!("::L{}::", self.layout.position[id.index()])));
@@ -364,14 +368,23 @@ impl<'g> Writer<'g> {
                 }
                 Task::Node(id, indent) => {
                     let piece = self.pieces[id.index()].take().unwrap_or_default();
-                    locals.extend(piece.sets.iter().filter_map(|value| self.values.names[value.index()].clone()));
+                    locals.extend(
+                        piece.sets.iter().filter_map(|value| self.values.names[value.index()].clone()),
+                    );
                     if piece.setup.iter().any(|line| line.starts_with("at = ")) {
                         locals.insert("at".to_owned());
                     }
                     let from = lines.len();
                     lines.extend(piece.setup.into_iter().map(|line| (indent, line)));
                     let children = below.get(&id).map_or(&[][..], |below| &below[..]);
-                    self.block((id, indent), (piece.tests, piece.last), children, sizes, &mut lines, &mut tasks);
+                    self.block(
+                        (id, indent),
+                        (piece.tests, piece.last),
+                        children,
+                        sizes,
+                        &mut lines,
+                        &mut tasks,
+                    );
                     // The words of the source stand beside the first line.
                     if lines.len() == from
                         && let Some(Task::Line(line, at)) = tasks.last()
@@ -443,9 +456,10 @@ impl<'g> Writer<'g> {
             Last::To(to) if alone(*to) && !tests.iter().any(|(_, then)| then == to) => Some(*to),
             _ => None,
         };
-        let labelled = below.iter().rev().filter(|&&to| {
-            Some(to) != flat && !tests.iter().any(|(_, then)| *then == to && nested(to))
-        });
+        let labelled = below
+            .iter()
+            .rev()
+            .filter(|&&to| Some(to) != flat && !tests.iter().any(|(_, then)| *then == to && nested(to)));
         let mut labelled: Vec<NodeId> = labelled.copied().collect();
         // In layout order, since no jump leads back.
         labelled.sort_by_key(|to| std::cmp::Reverse(self.layout.position[to.index()]));

@@ -2,9 +2,10 @@
 
 /// Words that are no names: those of Lua 5.1 and LuaJIT, and the names that the text itself uses.
 const RESERVED: &[&str] = &[
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
-    "repeat", "return", "then", "true", "until", "while", "P", "length", "self", "at", "f", "ffi", "cast", "floor", "tobit", "band",
-    "bor", "bxor", "lshift", "rshift", "bswap", "mul", "shl", "shr", "ranges", "sets", "require", "bit", "math",
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
+    "nil", "not", "or", "repeat", "return", "then", "true", "until", "while", "P", "length", "self", "at",
+    "f", "ffi", "cast", "floor", "tobit", "band", "bor", "bxor", "lshift", "rshift", "bswap", "mul", "shl",
+    "shr", "ranges", "sets", "require", "bit", "math",
 ];
 
 /// Whether a word is a name in Lua that the text leaves free.

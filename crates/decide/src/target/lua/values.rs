@@ -217,7 +217,9 @@ impl<'g> Values<'g> {
                     Form::Signed
                 }
             }
-            Value::Op(BinOp::Sub, a, b) if self.ranges.get(a).low >= self.max(b) => self.by_max(value, Form::Unsigned),
+            Value::Op(BinOp::Sub, a, b) if self.ranges.get(a).low >= self.max(b) => {
+                self.by_max(value, Form::Unsigned)
+            }
             Value::Op(BinOp::Sub, ..) => Form::Signed,
             Value::Op(BinOp::Mul, a, b) => {
                 let product = u64::from(self.max(a)) * u64::from(self.max(b));
@@ -239,7 +241,11 @@ impl<'g> Values<'g> {
     }
 
     /// Values that need variables which are not held, ascending: operands first.
-    pub(super) fn needed(&mut self, roots: impl IntoIterator<Item = ValueId>, held: &[ValueId]) -> Vec<ValueId> {
+    pub(super) fn needed(
+        &mut self,
+        roots: impl IntoIterator<Item = ValueId>,
+        held: &[ValueId],
+    ) -> Vec<ValueId> {
         self.search += 1;
         let mut pending: Vec<ValueId> = roots.into_iter().collect();
         let mut needed = Vec::new();
@@ -268,7 +274,8 @@ impl<'g> Values<'g> {
                     (CmpOp::Lt, false) => ("<", ">="),
                     (CmpOp::Lt, true) => (">", "<="),
                 };
-                let is_signed = |value| self.pool.as_const(value).is_none() && self.form(value) == Form::Signed;
+                let is_signed =
+                    |value| self.pool.as_const(value).is_none() && self.form(value) == Form::Signed;
                 let form = match op {
                     CmpOp::Eq if is_signed(left) || is_signed(right) => Form::Signed,
                     _ => Form::Unsigned,
@@ -375,7 +382,9 @@ impl<'g> Values<'g> {
                 let text = self.call(Need::Floor, "floor", &[infix(a, "/", b, Form::Unsigned)]);
                 self.converted(Text(text, false), form, wanted)
             }
-            Value::Op(BinOp::Mod, a, b) => self.converted(Text(infix(a, "%", b, Form::Unsigned), true), form, wanted),
+            Value::Op(BinOp::Mod, a, b) => {
+                self.converted(Text(infix(a, "%", b, Form::Unsigned), true), form, wanted)
+            }
             Value::Op(BinOp::And, a, b) => self.bits((Need::Band, "band"), a, b, form, wanted),
             Value::Op(BinOp::Or, a, b) => self.bits((Need::Bor, "bor"), a, b, form, wanted),
             Value::Op(BinOp::Xor, a, b) => self.bits((Need::Bxor, "bxor"), a, b, form, wanted),
@@ -412,7 +421,9 @@ impl<'g> Values<'g> {
         }
         let at = if at.contains(' ') { format!("({at})") } else { at };
         self.need(Need::Ffi);
-        let cast = |kind: &str| self.call(Need::Cast, "cast", &[format!("\"{kind}*\""), format!("P + {at}")]) + "[0]";
+        let cast = |kind: &str| {
+            self.call(Need::Cast, "cast", &[format!("\"{kind}*\""), format!("P + {at}")]) + "[0]"
+        };
         match (size, order) {
             (Size::B2, Order::Little) => Text(cast("uint16_t"), false),
             (Size::B2, _) => {
@@ -466,7 +477,11 @@ impl<'g> Values<'g> {
         let used: Vec<&str> = of_bit.iter().filter(|of| self.needs(of.0)).map(|of| of.1).collect();
         if !used.is_empty() {
             let from: Vec<String> = used.iter().map(|name| format!("bit.{name}")).collect();
-            out.push_str(&format!("local bit = require(\"bit\")\nlocal {} = {}\n", used.join(", "), from.join(", ")));
+            out.push_str(&format!(
+                "local bit = require(\"bit\")\nlocal {} = {}\n",
+                used.join(", "),
+                from.join(", ")
+            ));
         }
         if self.needs(Need::Floor) {
             out.push_str("local floor = math.floor\n");
