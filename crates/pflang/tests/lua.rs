@@ -149,3 +149,31 @@ fn programs_agree_with_the_tables() {
         calls.len()
     ));
 }
+
+/// Clauses on thousands of addresses, each with arguments of its own: a table of functions.
+#[test]
+fn many_clauses_are_a_table() {
+    let clauses: Vec<String> = (0..10_000_u32)
+        .map(|i| format!("ip src 10.0.{}.{} => h{}({i}, ip[{}])", i / 250, i % 250, i % 9, i % 3 + 8))
+        .collect();
+    let program = format!("match {{ {}, otherwise => rest }}", clauses.join(", "));
+    let compiler = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter);
+    let chunk = compiler.match_to_lua(&program).unwrap();
+    let matcher = compiler.compile_match(&program).unwrap();
+    let frames: Vec<[u8; 60]> = (0..500_u32)
+        .map(|i| {
+            let mut frame = [i as u8; 60];
+            frame[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
+            frame[26..30].copy_from_slice(&[10, 0, (i % 45) as u8, (i / 2) as u8]);
+            frame
+        })
+        .collect();
+    let calls: Vec<Call<'_>> =
+        frames.iter().map(|data| Call { chunk: 0, data, inputs: Vec::new() }).collect();
+    let Some(answers) = run("a large program as Lua", &[chunk], true, &calls) else { return };
+    for (frame, answer) in frames.iter().zip(answers) {
+        let mut values = Vec::new();
+        let expected = matcher.call(frame, &mut values).map_or("-".to_owned(), |call| call.to_string());
+        assert_eq!(answer, expected, "{frame:02x?}");
+    }
+}
