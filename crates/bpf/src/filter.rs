@@ -6,7 +6,7 @@ use crate::{Ancillary, Error, ErrorKind, Options, Packet, Program};
 use decide::internals::exec::{NativeFilter, count_ones};
 use decide::internals::ir::verify::Checked;
 use decide::internals::opt::Passes;
-use decide::internals::{c, cbpf, checked_graph};
+use decide::internals::{c, cbpf, checked_graph, lua};
 use decide::{Bits, Budget, BurstEngine, Decision, Graph, NoExec, Span};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -236,6 +236,24 @@ impl Stages {
         Ok(format!("/*\n{listing} *\n{ABOUT} */\n{function}"))
     }
 }
+
+impl Stages {
+    /// A chunk for LuaJIT, with the listing as its comment.
+    ///
+    /// # Errors
+    /// As [`Stages::to_c`].
+    pub fn to_lua(&self, options: &Options) -> Result<String, Error> {
+        let checked = self.checked(Passes::LUA, options)?;
+        let chunk = lua::chunk(checked.verified(), lua::Answers::Flag, &[], &self.listing);
+        let chunk = chunk.map_err(decide::Error::from)?;
+        let listing: String =
+            self.listing.lines().map(|line| format!("-- {}\n", lua::in_comment(line))).collect();
+        Ok(format!("{listing}--\n{ABOUT_LUA}{chunk}"))
+    }
+}
+
+const ABOUT_LUA: &str = "-- Made by sluss of this program of classic BPF. Returns function(P, length): whether the packet matches, of which\n\
+                         -- P points to all length bytes, from its link-layer header on.\n";
 
 /// What a function in C says of itself.
 const ABOUT: &str = " * Made by sluss of this program of classic BPF. Returns 1 where the packet matches, else 0. `data` is the packet\n \

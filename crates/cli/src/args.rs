@@ -428,13 +428,13 @@ pub(crate) struct CompileArgs {
     /// What to print.
     #[arg(long, value_name = "STAGE", default_value = "asm", hide_possible_values = true, value_parser = stages())]
     pub(crate) stage: Stage,
-    /// What to write instead: `c` or `cbpf`.
+    /// What to write instead: `c`, `lua` or `cbpf`.
     #[arg(
         long,
         value_name = "TARGET",
         hide_possible_values = true,
         conflicts_with = "stage",
-        long_help = "What to write instead: `c`, a function in C, or `cbpf`, bytecode"
+        long_help = "What to write instead: `c`, a function in C, `lua`, a chunk for LuaJIT, or `cbpf`, bytecode"
     )]
     pub(crate) to: Option<Target>,
     /// The function's name.
@@ -464,6 +464,8 @@ pub(crate) struct CompileArgs {
 pub(crate) enum Target {
     /// A function in C.
     C,
+    /// A chunk for LuaJIT.
+    Lua,
     /// Classic BPF.
     Cbpf,
 }
@@ -473,6 +475,7 @@ impl Target {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Target::C => "c",
+            Target::Lua => "lua",
             Target::Cbpf => "cbpf",
         }
     }

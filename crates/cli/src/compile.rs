@@ -42,7 +42,7 @@ pub(crate) fn run(args: &CompileArgs, terminal: &Terminal) -> Result<Outcome, Fa
         match args.to {
             Some(Target::C) => object["name"] = args.name.as_str().into(),
             Some(Target::Cbpf) => object["format"] = args.format.unwrap_or_default().name().into(),
-            None => {}
+            None | Some(Target::Lua) => {}
         }
         // Raw instructions are no text.
         match String::from_utf8(printed) {
@@ -76,6 +76,7 @@ fn of_text(
     let printed = match args.to {
         None => compiler.print(source, args.stage).map(String::into_bytes),
         Some(Target::C) => compiler.to_c(source, &args.name).map(String::into_bytes),
+        Some(Target::Lua) => compiler.to_lua(source).map(String::into_bytes),
         Some(Target::Cbpf) => compiler.to_cbpf(source).map(|insns| written(args, &insns.into())),
     };
     let printed =
@@ -95,10 +96,12 @@ fn of_match(
     let compiler = matches::options(&args.text.pfmatch).compiler(filters);
     let printed = match args.to {
         None => compiler.print_match(source, args.stage),
-        Some(target) => {
-            let told = format!("a pfmatch program cannot be written as `{}`", target.name());
-            return Err(Failure::user(told));
+        Some(Target::Lua) => compiler.match_to_lua(source),
+        Some(Target::Cbpf) => {
+            return Err(Failure::user("a pfmatch program cannot be written as `cbpf`")
+                .help("bytecode ends at the first load that fails, where a program goes on; `--to lua` and `--to c` take programs"));
         }
+        Some(Target::C) => compiler.match_to_c(source, &args.name),
     };
     let printed =
         printed.map_err(|error| language::wrong_filter(&compiler, &error, source, language, terminal))?;
@@ -119,6 +122,7 @@ fn of_program(args: &CompileArgs, program: &Program) -> Result<Vec<u8>, Failure>
         None => print_graph(&checked(options.passes())?, &options, &stages.listing, args.stage)
             .map_err(|error| Failure::user(error).help("stages up to `ssa` can be printed")),
         Some(Target::C) => stages.to_c(&args.name, &options).map_err(|error| bytecode::wrong(&error)),
+        Some(Target::Lua) => stages.to_lua(&options).map_err(|error| bytecode::wrong(&error)),
         Some(Target::Cbpf) => {
             let again = stages.to_cbpf(&[], &options).map_err(|error| bytecode::wrong(&error))?;
             return Ok(written(args, &again));

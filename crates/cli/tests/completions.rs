@@ -47,7 +47,7 @@ fn bash_offers_files_only_where_they_can_stand() {
     assert_eq!(offered(&["top", "--on"]), "--once");
     // Three words to bash.
     assert_eq!(offered(&["compile", "--stage", "=", "as"]), "ast asm");
-    assert_eq!(offered(&["compile", "--to", ""]), "c cbpf");
+    assert_eq!(offered(&["compile", "--to", ""]), "c lua cbpf");
     assert_eq!(offered(&["--color", "=", "al"]), "always");
 }
 

@@ -165,3 +165,29 @@ fn other_commands_take_programs() {
     assert_eq!((&object["type"], &object["call"]), (&"trace.match".into(), &"dns".into()));
     assert_eq!(object["clauses"].as_array().unwrap().len(), 3);
 }
+
+#[test]
+fn programs_and_filters_are_written_for_others() {
+    let program = "match (mark) { tcp port 80 => web(ip[8]), mark = 3 => marked }";
+    let lua = stdout(&run(&["compile", "--match", "--to", "lua", program]));
+    assert!(
+        lua.contains("self.web(P, length") && lua.contains("return function(self, P, length, mark)"),
+        "{lua}"
+    );
+    let c = stdout(&run(&["compile", "--match", "--to", "c", "--name", "decide", program]));
+    assert!(c.contains("decide(") && c.contains("web"), "{c}");
+    let refused = run(&["compile", "--match", "--to", "cbpf", program]);
+    assert_eq!(code(&refused), 2);
+    assert!(
+        stderr(&refused).contains("a pfmatch program cannot be written as `cbpf`"),
+        "{}",
+        stderr(&refused)
+    );
+    let filter = stdout(&run(&["compile", "--to", "lua", "tcp port 80"]));
+    assert!(filter.contains("return function(P, length)"), "{filter}");
+    let bytecode = stdout(&run(&["compile", "--to", "cbpf", "tcp port 80"]));
+    let again = run_with_input(&["compile", "--bytecode", "-", "--to", "lua"], bytecode.as_bytes());
+    assert!(stdout(&again).contains("return function(P, length)"), "{}", stderr(&again));
+    let both = run(&["compile", "--to", "lua", "--stage", "asm", "tcp"]);
+    assert_eq!(code(&both), 2, "{}", stderr(&both));
+}

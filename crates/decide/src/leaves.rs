@@ -6,9 +6,10 @@
 use crate::decision::{Backend, Options};
 use crate::error::{Error, ErrorKind};
 use crate::exec::NativeValues;
+use crate::filled::filled;
 use crate::ir::interp::Interp;
-use crate::ir::verify::CheckedValues;
-use crate::ir::{ACCEPT, Graph, Pool, REJECT, Value, ValueId};
+use crate::ir::verify::CheckedLeaves;
+use crate::ir::{ACCEPT, Arm, Graph, Node, Pool, REJECT, Switch, Value, ValueId};
 use crate::target::lir::NoCode;
 use crate::target::x64;
 use std::collections::HashMap;
@@ -75,6 +76,44 @@ impl LeafTable {
         (0..pool.value_count() as u32).any(|value| pool.get(ValueId(value)) == Value::Len)
     }
 
+    /// A graph that computes the values itself: where it led to a leaf, the guards of the values of the leaf come first. It is what back ends
+    /// take that write text.
+    ///
+    /// # Errors
+    /// Where the graph does not verify.
+    #[doc(hidden)]
+    pub fn in_graph(&self, graph: &Graph, pool: &Pool) -> Result<CheckedLeaves, Error> {
+        let mut out = Graph::new(graph.pool.clone());
+        let values: Vec<Vec<ValueId>> =
+            self.leaves.iter().map(|(_, values)| copy(pool, values, &mut out.pool)).collect();
+        let reject = out.leaf(REJECT);
+        let mut new = filled(reject, graph.node_count());
+        for &id in graph.topological().iter().rev() {
+            let at = |old: crate::ir::NodeId| new[old.index()];
+            new[id.index()] = match graph.node(id) {
+                Node::Leaf(leaf) => {
+                    let values = (*leaf as usize).checked_sub(1).and_then(|leaf| values.get(leaf));
+                    let leaf = out.leaf(*leaf);
+                    out.guard(values.map_or(&[], |values| &values[..]), leaf, reject)
+                }
+                Node::Branch { cond, then, els } => {
+                    let node = out.branch(*cond, at(*then), at(*els));
+                    out.add_spans(node, graph.spans(id));
+                    node
+                }
+                Node::Switch(switch) => {
+                    let arms = switch.arms.iter().map(|arm| Arm { target: at(arm.target), ..*arm }).collect();
+                    let switch = Switch { value: switch.value, arms, default: at(switch.default) };
+                    let node = out.switch(switch);
+                    out.add_spans(node, graph.spans(id));
+                    node
+                }
+            };
+        }
+        out.root = new[graph.root.index()];
+        CheckedLeaves::new(out, values).map_err(|violation| Error::whole(ErrorKind::Graph(violation)))
+    }
+
     /// Makes the values ready to be computed.
     ///
     /// # Errors
@@ -119,7 +158,7 @@ enum Source {
     /// Machine code.
     Native(NativeValues),
     /// The interpreter.
-    Interpreted(Box<CheckedValues>),
+    Interpreted(Box<CheckedLeaves>),
 }
 
 impl LeafValues {
@@ -195,7 +234,7 @@ impl LeafValues {
             Source::Native(native) => native.run((captured, wire_len), inputs, to),
             Source::Interpreted(checked) => {
                 let mut interp = Interp::new(checked.verified().graph());
-                interp.values(checked.values(), (captured, wire_len), inputs, to)
+                interp.values(checked.verified().outputs().of(ACCEPT), (captured, wire_len), inputs, to)
             }
         }
     }
@@ -215,7 +254,7 @@ impl Source {
         let mut graph = Graph::new(pool);
         let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));
         graph.root = graph.guard(&values, accept, reject);
-        let checked = CheckedValues::new(graph, values)
+        let checked = CheckedLeaves::new(graph, vec![values])
             .map_err(|violation| Error::whole(ErrorKind::Graph(violation)))?;
         if options.backend == Backend::Auto {
             match x64::compile_values(&checked, &options.for_x64()) {
@@ -235,6 +274,12 @@ impl Source {
 /// These values, and what they are made from, in a pool that holds nothing else.
 fn copied(from: &Pool, values: &[ValueId]) -> (Pool, Vec<ValueId>) {
     let mut pool = Pool::default();
+    let values = copy(from, values, &mut pool);
+    (pool, values)
+}
+
+/// These values, and what they are made from, in another pool as well.
+fn copy(from: &Pool, values: &[ValueId], pool: &mut Pool) -> Vec<ValueId> {
     pool.widen_row(from.inputs());
     let mut copies: HashMap<ValueId, ValueId> = HashMap::new();
     let mut pending = values.to_vec();
@@ -250,8 +295,7 @@ fn copied(from: &Pool, values: &[ValueId]) -> (Pool, Vec<ValueId>) {
             pending.extend(missing);
         }
     }
-    let values = values.iter().map(|value| copies[value]).collect();
-    (pool, values)
+    values.iter().map(|value| copies[value]).collect()
 }
 
 #[cfg(test)]

@@ -64,6 +64,10 @@ pub mod internals {
     pub mod cbpf {
         pub use crate::target::cbpf::*;
     }
+    /// The text of a chunk for LuaJIT.
+    pub mod lua {
+        pub use crate::target::lua::*;
+    }
     /// What bursts are answered with.
     pub mod burst {
         pub use crate::burst::*;

@@ -49,24 +49,65 @@ impl Compiler {
             function.map_err(|_| Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)))
         };
         let function = written().map_err(|diagnostic| Error::new(diagnostic, source.into()))?;
-        Ok(format!("{}{function}", self.head(source)))
-    }
-
-    /// The comment in front of a function.
-    fn head(&self, source: &str) -> String {
         let linktype = self.linktype();
         let what = format!(
             "Made by sluss of this filter for packets of link type {linktype}. Returns 1 where the packet matches, else 0. `data` is the \
              packet from its link-layer header on, of which `captured` bytes are there; `wire_len` is its length on the wire."
         );
-        let mut head = String::from("/*\n");
-        for line in c::in_comment(source).trim().lines().chain(["", &what]) {
-            for row in rows(line) {
-                let _ = writeln!(head, " *{}{row}", if row.is_empty() { "" } else { " " });
-            }
-        }
-        head + " */\n"
+        Ok(head(source, &what) + &function)
     }
+
+    /// A pfmatch program as the text of one C function:
+    ///
+    /// ```c
+    /// uint32_t NAME(const uint8_t *data, size_t captured, uint32_t wire_len, const uint32_t *inputs, uint32_t *arguments)
+    /// ```
+    ///
+    /// It returns 0 where no clause takes the packet, else 1 more than the number of the handler, and writes what the handler is called with to
+    /// `arguments`, which has room for as many as any handler takes. The comment lists the handlers. Otherwise as [`Compiler::to_c`].
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let text = Compiler::new(LinkType::EN10MB).match_to_c("match { arp => seen(len) }", "which")?;
+    /// assert!(text.contains("arguments[0] = wire_len;\n    return 1;\n"));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Compiler::compile_match`], and where so many values must be kept at once that no function should have them.
+    pub fn match_to_c(&self, source: &str, name: &str) -> Result<String, Error> {
+        let read = self.read_match(source)?;
+        let graph = read.graph_with_values(self, Passes::C)?;
+        let numbers: Vec<u32> = read.lowered.leaves.iter().map(|(handler, _)| handler).collect();
+        let function = c::function(graph.verified(), name, c::Returns::Calls(&numbers), read.text());
+        let function = function.map_err(|_| {
+            Error::new(Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)), source.into())
+        })?;
+        let handlers: Vec<String> =
+            (1..).zip(&read.lowered.handlers).map(|(i, name)| format!("{i} {name}")).collect();
+        let inputs = read.program.ast.inputs.join(", ");
+        let what = format!(
+            "Made by sluss of this pfmatch program for packets of link type {}. Returns the number of a handler ({}), or 0 where no clause takes \
+             the packet; what the handler is called with is written to `arguments`. `data` is the packet from its link-layer header on, of \
+             which `captured` bytes are there; `wire_len` is its length on the wire. `inputs` are: {}.",
+            self.linktype(),
+            handlers.join(", "),
+            if inputs.is_empty() { "none" } else { &inputs },
+        );
+        Ok(head(source, &what) + &function)
+    }
+}
+
+/// The comment in front of a function.
+fn head(source: &str, what: &str) -> String {
+    let mut head = String::from("/*\n");
+    for line in c::in_comment(source).trim().lines().chain(["", what]) {
+        for row in rows(line) {
+            let _ = writeln!(head, " *{}{row}", if row.is_empty() { "" } else { " " });
+        }
+    }
+    head + " */\n"
 }
 
 const TOO_COMPLEX: &str = "too many values must be kept at once for a function in C";
@@ -75,7 +116,7 @@ const TOO_COMPLEX: &str = "too many values must be kept at once for a function i
 const WIDTH: usize = 92;
 
 /// A line in rows that are short enough, parted at blanks.
-fn rows(line: &str) -> Vec<String> {
+pub(crate) fn rows(line: &str) -> Vec<String> {
     let mut rows = vec![String::new()];
     for word in line.split(' ') {
         match rows.last_mut() {

@@ -48,6 +48,7 @@ mod filter;
 mod help;
 mod list;
 mod lower;
+mod lua;
 mod matcher;
 mod names;
 mod options;

@@ -101,3 +101,55 @@ fn large_sets_are_searched() {
         }
     }
 }
+
+/// Each program of `testdata/match`, with the inputs of one of its cases; the arguments are summed up with their places.
+#[test]
+fn programs_in_c_agree_with_the_tables() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
+    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let (mut functions, mut packets, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+    for test in &tests {
+        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
+        for (name, text) in &test.set {
+            compiler = compiler.substitute(name, text);
+        }
+        if test.is_modern {
+            compiler = compiler.dialect(Dialect::MODERN);
+        }
+        let matcher = compiler.compile_match(&test.program).unwrap();
+        for case in &test.cases {
+            let i = functions.len();
+            let text = compiler.match_to_c(&test.program, &format!("m{i}")).unwrap();
+            let row: Vec<String> =
+                case.inputs.iter().map(|input| format!("{input}u")).chain(["0u".to_owned()]).collect();
+            let summed = format!(
+                "uint32_t g{i}(const uint8_t *data, size_t captured, uint32_t wire_len)\n{{\n    const uint32_t inputs[] = {{{}}};\n    \
+                 uint32_t arguments[16] = {{0}}, sum, k;\n    sum = m{i}(data, captured, wire_len, inputs, arguments);\n    \
+                 for (k = 0; k < 16; k++) sum = sum * 31u + arguments[k];\n    return sum;\n}}\n",
+                row.join(", ")
+            );
+            functions
+                .push((format!("g{i}"), text.replacen("\nuint32_t m", "\nstatic uint32_t m", 1) + &summed));
+            for end in 0..=case.packet.bytes.len() {
+                let (data, wire_len) = (&case.packet.bytes[..end], case.packet.wire_len);
+                let mut values = Vec::new();
+                let called = matcher.call_captured(data, wire_len, &case.inputs, &mut values);
+                let (number, arguments) =
+                    called.map_or((0, &[][..]), |call| (call.number + 1, call.arguments));
+                let sum = (0..16).fold(number, |sum, k| {
+                    u32::wrapping_mul(sum, 31).wrapping_add(arguments.get(k).copied().unwrap_or(0))
+                });
+                packets.push(Call { function: i, data, wire_len });
+                expected.push(sum);
+            }
+        }
+    }
+    let Some(compiled) = Functions::compile("programs as C", &functions) else { return };
+    for (how, answers) in compiled.run(&packets) {
+        assert_eq!(answers.len(), expected.len(), "{how}");
+        for ((call, answer), expected) in packets.iter().zip(answers).zip(&expected) {
+            assert_eq!(answer, *expected, "{how}: {:02x?}\n{}", call.data, functions[call.function].1);
+        }
+    }
+    testkit::say(format_args!("{} programs as C, {} calls each", functions.len(), packets.len()));
+}

@@ -35,6 +35,7 @@ pub mod expr;
 pub mod files;
 pub mod fuzz;
 pub mod linktype;
+pub mod lua;
 pub mod matches;
 pub mod mutate;
 pub mod names;

@@ -281,7 +281,7 @@ impl NativeValues {
         assert!(row.len() >= self.row && to.len() >= self.outputs, "all inputs, and room for all values");
         // SAFETY: the invariant of `code`; `emit_one` made it for this signature.
         let entry = unsafe { std::mem::transmute::<*const u8, Values>(self.code.start()) };
-        // SAFETY: as in `NativeFilter::run`, and `CheckedValues` has seen the guards of the values that are handed out; the code reads
+        // SAFETY: as in `NativeFilter::run`, and `CheckedLeaves` has seen the guards of the values that are handed out; the code reads
         // inputs below `self.row` and stores numbers below `self.outputs`.
         unsafe { entry(captured.as_ptr(), captured.len(), wire_len, row.as_ptr(), to.as_mut_ptr()) != 0 }
     }

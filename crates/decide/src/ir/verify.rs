@@ -17,7 +17,7 @@
 
 mod facts;
 
-use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, REJECT, Value, ValueId};
+use super::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
 use crate::filled::filled;
 use facts::{Fact, Facts};
 use std::convert::Infallible;
@@ -39,7 +39,19 @@ pub enum Violation {
 
 /// A graph that has passed [`verify`]: what back ends take, so that nothing else can reach them.
 #[derive(Clone, Copy, Debug)]
-pub struct Verified<'g>(&'g Graph);
+pub struct Verified<'g>(&'g Graph, Outputs<'g>);
+
+/// The values that each leaf computes: of none, where nothing is said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outputs<'g>(&'g [Vec<ValueId>]);
+
+impl<'g> Outputs<'g> {
+    /// Those of a leaf.
+    pub fn of(self, leaf: u32) -> &'g [ValueId] {
+        let index = (leaf as usize).checked_sub(1);
+        index.and_then(|index| self.0.get(index)).map_or(&[], |values| &values[..])
+    }
+}
 
 impl<'g> Verified<'g> {
     /// Checks a graph.
@@ -47,7 +59,12 @@ impl<'g> Verified<'g> {
     /// # Errors
     /// The first violation found, from the root down.
     pub fn new(graph: &'g Graph) -> Result<Self, Violation> {
-        verify(graph).map(|()| Verified(graph))
+        verify(graph).map(|()| Verified(graph, Outputs::default()))
+    }
+
+    /// What its leaves compute.
+    pub fn outputs(self) -> Outputs<'g> {
+        self.1
     }
 
     /// The graph.
@@ -74,7 +91,7 @@ impl Checked {
 
     /// What back ends take.
     pub fn verified(&self) -> Verified<'_> {
-        Verified(&self.0)
+        Verified(&self.0, Outputs::default())
     }
 
     /// The graph.
@@ -83,31 +100,27 @@ impl Checked {
     }
 }
 
-/// A graph that leads to its accepting leaf where these values can be computed, and that has passed.
+/// A graph that leads to a leaf only where the values of the leaf can be computed, and that has passed.
 #[derive(Clone, Debug)]
-pub(crate) struct CheckedValues {
+pub struct CheckedLeaves {
     graph: Graph,
-    values: Vec<ValueId>,
+    /// By leaf, beginning with leaf 1.
+    values: Vec<Vec<ValueId>>,
 }
 
-impl CheckedValues {
-    /// Checks the graph, and that its accepting leaf may compute the values.
+impl CheckedLeaves {
+    /// Checks the graph, and that its leaves 1, 2, … may compute these values.
     ///
     /// # Errors
     /// The first violation found, from the root down.
-    pub(crate) fn new(graph: Graph, values: Vec<ValueId>) -> Result<Self, Violation> {
-        let Ok(checked) = verify_all(&graph, &values, || Ok::<_, Infallible>(()));
-        checked.map(|()| CheckedValues { graph, values })
+    pub(crate) fn new(graph: Graph, values: Vec<Vec<ValueId>>) -> Result<Self, Violation> {
+        let Ok(checked) = verify_all(&graph, Outputs(&values), || Ok::<_, Infallible>(()));
+        checked.map(|()| CheckedLeaves { graph, values })
     }
 
     /// What back ends take.
-    pub(crate) fn verified(&self) -> Verified<'_> {
-        Verified(&self.graph)
-    }
-
-    /// What the accepting leaf computes.
-    pub(crate) fn values(&self) -> &[ValueId] {
-        &self.values
+    pub fn verified(&self) -> Verified<'_> {
+        Verified(&self.graph, Outputs(&self.values))
     }
 }
 
@@ -131,13 +144,13 @@ pub(crate) fn verify_while<E>(
     graph: &Graph,
     goes_on: impl FnMut() -> Result<(), E>,
 ) -> Result<Result<(), Violation>, E> {
-    verify_all(graph, &[], goes_on)
+    verify_all(graph, Outputs::default(), goes_on)
 }
 
-/// The same, and that leaves other than the one that rejects may compute `outputs`.
+/// The same, and that leaves may compute their outputs.
 fn verify_all<E>(
     graph: &Graph,
-    outputs: &[ValueId],
+    outputs: Outputs<'_>,
     mut goes_on: impl FnMut() -> Result<(), E>,
 ) -> Result<Result<(), Violation>, E> {
     if let Some(value) = misplaced_operand(graph) {
@@ -177,8 +190,7 @@ struct OfValue {
 
 struct Checker<'g> {
     graph: &'g Graph,
-    /// The values that leaves compute, but for the one that rejects.
-    outputs: &'g [ValueId],
+    outputs: Outputs<'g>,
     /// By id.
     values: Vec<OfValue>,
     search: u32,
@@ -189,7 +201,7 @@ struct Checker<'g> {
 }
 
 impl<'g> Checker<'g> {
-    fn new(graph: &'g Graph, outputs: &'g [ValueId]) -> Self {
+    fn new(graph: &'g Graph, outputs: Outputs<'g>) -> Self {
         Checker {
             graph,
             outputs,
@@ -217,8 +229,7 @@ impl<'g> Checker<'g> {
 
     fn check_values(&mut self, id: NodeId, facts: &Facts) -> Result<(), Violation> {
         match self.graph.node(id) {
-            Node::Leaf(REJECT) => return Ok(()),
-            Node::Leaf(_) => self.outputs.iter().for_each(|&v| self.check_later(v, facts)),
+            Node::Leaf(leaf) => self.outputs.of(*leaf).iter().for_each(|&v| self.check_later(v, facts)),
             Node::Branch { cond, .. } => {
                 self.graph.pool.cond_operands(*cond).for_each(|v| self.check_later(v, facts))
             }
@@ -290,8 +301,7 @@ impl<'g> Checker<'g> {
 
     fn looks_at_values(&self, id: NodeId) -> bool {
         match self.graph.node(id) {
-            Node::Leaf(REJECT) => false,
-            Node::Leaf(_) => !self.outputs.is_empty(),
+            Node::Leaf(leaf) => !self.outputs.of(*leaf).is_empty(),
             Node::Branch { .. } | Node::Switch(_) => true,
         }
     }

@@ -4,6 +4,7 @@
 //! target/x64    machine code for x86-64, by way of the low-level form
 //! target/c      the text of a function in C
 //! target/cbpf   classic BPF
+//! target/lua     the text of a chunk for LuaJIT
 //! target/lir    that form: for every machine with registers, whichever its instructions
 //! ```
 //! A back end is a function from a [`Verified`](crate::ir::verify::Verified) graph to its code. What is peculiar to a target stands in two
@@ -14,6 +15,7 @@
 pub(crate) mod c;
 pub(crate) mod cbpf;
 pub(crate) mod lir;
+pub(crate) mod lua;
 pub(crate) mod x64;
 
 use crate::opt::Passes;
@@ -28,6 +30,9 @@ impl Passes {
 
     /// A C compiler knows its own machine, and people read the text: no test twice, and numbers as the source has them.
     pub const C: Passes = Passes { gathering: true, widening: true, ..Passes::CBPF };
+
+    /// LuaJIT compiles what runs often, path by path, on little-endian machines: a branch less is a path less.
+    pub const LUA: Passes = Passes { memory_order: true, arithmetic_joins: true, ..Passes::C };
 
     /// A load of classic BPF that fails ends the program: a check whose "no" goes on cannot be written.
     pub const CBPF: Passes = Passes {

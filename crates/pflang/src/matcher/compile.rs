@@ -10,9 +10,10 @@ use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
 use crate::ir::tree::Clause;
-use crate::ir::verify::Checked;
+use crate::ir::verify::{Checked, CheckedLeaves};
 use crate::ir::{self, Graph};
 use crate::lower::{self, LoweredProgram};
+use crate::opt::Passes;
 use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
 
@@ -162,10 +163,32 @@ impl ReadMatch {
     }
 
     /// The graph of other clauses over the same tests.
-    pub(crate) fn graph_of(&self, compiler: &Compiler, mut clauses: Vec<Clause>) -> Result<Checked, Error> {
+    pub(crate) fn graph_of(&self, compiler: &Compiler, clauses: Vec<Clause>) -> Result<Checked, Error> {
+        self.graph_for(compiler, clauses, compiler.passes())
+    }
+
+    /// The graph that a back end takes which wants these passes, with the values of its leaves.
+    pub(crate) fn graph_with_values(
+        &self,
+        compiler: &Compiler,
+        passes: Passes,
+    ) -> Result<CheckedLeaves, Error> {
+        let graph = self.graph_for(compiler, self.lowered.clauses.clone(), passes)?;
+        let LoweredProgram { leaves, tree, .. } = &self.lowered;
+        let with_values = leaves.in_graph(graph.graph(), &tree.pool);
+        with_values
+            .map_err(|error| Error::new(worded(error, whole(&self.source)), self.source.as_str().into()))
+    }
+
+    fn graph_for(
+        &self,
+        compiler: &Compiler,
+        mut clauses: Vec<Clause>,
+        passes: Passes,
+    ) -> Result<Checked, Error> {
         let (tree, text) = (self.lowered.tree.clone(), &self.substituted.text);
         compiler
-            .checked(tree, &mut clauses, compiler.passes(), &self.clock, text)
+            .checked(tree, &mut clauses, passes, &self.clock, text)
             .map_err(|found| as_written(*found, &self.substituted, &self.program, &self.source))
     }
 

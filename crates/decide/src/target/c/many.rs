@@ -9,7 +9,7 @@
 use super::Writer;
 use super::text::number;
 use super::values::Question;
-use crate::ir::{Arm, Node, NodeId, ValueId};
+use crate::ir::{Arm, NodeId, ValueId};
 use crate::target::lir::switch::one_target;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -90,7 +90,7 @@ impl Writer<'_> {
             let high = self.tables.name(arms.iter().map(|arm| arm.high));
             format!("{x} < *at || {x} > {high}[at - {low}]")
         };
-        let leaves: Option<Vec<u32>> = arms.iter().map(|arm| self.leaf(arm.target)).collect();
+        let leaves: Option<Vec<u32>> = arms.iter().map(|arm| self.answer(arm.target)).collect();
         let index = |arm: &Arm| targets.binary_search(&arm.target).unwrap_or_default() as u32;
         let found = match &leaves {
             _ if targets.len() == 1 => String::new(),
@@ -127,13 +127,6 @@ impl Writer<'_> {
             }
         }
         lines.push_str("    }\n");
-    }
-
-    fn leaf(&self, node: NodeId) -> Option<u32> {
-        match self.graph.node(node) {
-            Node::Leaf(leaf) => Some(*leaf),
-            _ => None,
-        }
     }
 }
 

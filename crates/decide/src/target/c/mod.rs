@@ -33,12 +33,13 @@ mod values;
 pub use text::{identifier, in_comment};
 
 use super::lir::NoCode;
+use super::lir::held::Held;
 use super::lir::layout::{Layout, layout};
 use super::lir::switch::merged;
 use super::lir::uses::{Use, uses};
 use crate::filled::filled;
 use crate::ir::print::words;
-use crate::ir::verify::Verified;
+use crate::ir::verify::{Outputs, Verified};
 use crate::ir::{CondId, Graph, Node, NodeId, Value, ValueId};
 use many::Tables;
 use std::fmt::Write;
@@ -46,15 +47,15 @@ use values::{Question, Values};
 
 /// What the function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Returns {
+pub enum Returns<'a> {
     /// An `int`, the number of the leaf: 0 or 1 for a graph with no other leaves.
     Flag,
     /// A `uint32_t`, the number of the leaf.
     Leaf,
+    /// A `uint32_t`: 0, or 1 more than this number of the leaf, from leaf 1 on. Its values go to a last parameter, `uint32_t *arguments`.
+    Calls(&'a [u32]),
 }
 
-/// How many values that are not pinned stay in their variables at once. More would make large graphs slow to write out.
-const KEPT_MAX: usize = 64;
 /// How many pinned values may be needed at once.
 const PINNED_MAX: usize = 256;
 
@@ -62,16 +63,23 @@ const PINNED_MAX: usize = 256;
 ///
 /// # Errors
 /// [`NoCode::TooComplex`] when more values must be kept at once than a function should have.
-pub fn function(graph: Verified<'_>, name: &str, returns: Returns, source: &str) -> Result<String, NoCode> {
-    let graph = graph.graph();
+pub fn function(
+    graph: Verified<'_>,
+    name: &str,
+    returns: Returns<'_>,
+    source: &str,
+) -> Result<String, NoCode> {
+    let (graph, outputs) = (graph.graph(), graph.outputs());
     let layout = layout(graph);
-    let uses = uses(graph, &layout);
+    let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {
         graph,
         layout: &layout,
         uses: &uses,
-        values: Values::new(graph, &layout, &uses),
-        entry: filled(None, graph.node_count()),
+        outputs,
+        returns,
+        values: Values::new(graph, &layout, &uses, outputs),
+        held: Held::new(graph, PINNED_MAX),
         is_target: filled(false, graph.node_count()),
         blocks: Vec::new(),
         tables: Tables::default(),
@@ -86,12 +94,13 @@ pub fn function(graph: Verified<'_>, name: &str, returns: Returns, source: &str)
 
 struct Writer<'g> {
     graph: &'g Graph,
+    outputs: Outputs<'g>,
+    returns: Returns<'g>,
     layout: &'g Layout,
     /// By value.
     uses: &'g [Use],
     values: Values<'g>,
-    /// By node, once a predecessor has been written: the values that every path to it has left in their variables, ascending.
-    entry: Vec<Option<Vec<ValueId>>>,
+    held: Held,
     /// By node: whether something jumps to it.
     is_target: Vec<bool>,
     /// Nodes, and their lines.
@@ -106,18 +115,23 @@ impl Writer<'_> {
     /// Writes the node at a position of the layout.
     fn node(&mut self, at: usize) -> Result<(), NoCode> {
         let id = self.layout.order[at];
-        let held = self.entry[id.index()].take().unwrap_or_default();
+        let mut held = self.held.at(id);
         let graph = self.graph;
-        // Leaves, which come last, have no lines of their own.
-        let is_written = |next: &NodeId| !matches!(graph.node(*next), Node::Leaf(_));
+        // Leaves with nothing to compute, which come last, have no lines of their own.
+        let is_written = |next: &NodeId| self.answer(*next).is_none();
         let next = self.layout.order.get(at + 1).copied().filter(is_written);
         let mut lines = String::new();
         let computed = match graph.node(id) {
             // Each edge to it has returned already, unless there is nothing but the leaf.
-            Node::Leaf(_) if id != graph.root => return Ok(()),
-            Node::Leaf(_) => {
-                let _ = writeln!(lines, "    {}", self.jump(id));
-                Vec::new()
+            Node::Leaf(_) if self.answer(id).is_some() && id != graph.root => return Ok(()),
+            Node::Leaf(leaf) => {
+                let values = self.outputs.of(*leaf);
+                let computed = self.compute(values.iter().copied(), &held, &mut lines);
+                for (i, &value) in values.iter().enumerate() {
+                    let _ = writeln!(lines, "    arguments[{i}] = {};", self.values.operand(value));
+                }
+                let _ = writeln!(lines, "    return {};", text::number(self.answer_of(*leaf)));
+                computed
             }
             Node::Branch { cond, then, els } => {
                 self.branch(id, *cond, [*then, *els], next, &held, &mut lines)
@@ -134,7 +148,8 @@ impl Writer<'_> {
             }
         };
         self.blocks.push((id, lines));
-        self.pass_on(id, at, held, computed)
+        held.extend(computed);
+        self.held.pass_on(graph, self.uses, (id, at), held, |_, _| true)
     }
 
     /// The lines of a two-way branch; says which variables they set.
@@ -163,10 +178,7 @@ impl Writer<'_> {
         next: Option<NodeId>,
         lines: &mut String,
     ) {
-        let answers = [then, els].map(|to| match self.graph.node(to) {
-            Node::Leaf(leaf) => Some(*leaf),
-            _ => None,
-        });
+        let answers = [then, els].map(|to| self.answer(to));
         let line = match question {
             Question::Known(holds) => {
                 let to = if *holds { then } else { els };
@@ -205,12 +217,27 @@ impl Writer<'_> {
 
     /// The statement that leads to a node.
     fn jump(&mut self, to: NodeId) -> String {
-        match self.graph.node(to) {
-            Node::Leaf(leaf) => format!("return {};", text::number(*leaf)),
-            _ => {
+        match self.answer(to) {
+            Some(answer) => format!("return {};", text::number(answer)),
+            None => {
                 self.is_target[to.index()] = true;
                 format!("goto {};", self.label(to))
             }
+        }
+    }
+
+    /// What is returned at a leaf with nothing to compute.
+    fn answer(&self, node: NodeId) -> Option<u32> {
+        match self.graph.node(node) {
+            Node::Leaf(leaf) if self.outputs.of(*leaf).is_empty() => Some(self.answer_of(*leaf)),
+            _ => None,
+        }
+    }
+
+    fn answer_of(&self, leaf: u32) -> u32 {
+        match self.returns {
+            Returns::Flag | Returns::Leaf => leaf,
+            Returns::Calls(numbers) => leaf.checked_sub(1).map_or(0, |leaf| numbers[leaf as usize] + 1),
         }
     }
 
@@ -233,40 +260,8 @@ impl Writer<'_> {
         computed
     }
 
-    /// Tells the successors which values they find in their variables.
-    fn pass_on(
-        &mut self,
-        id: NodeId,
-        at: usize,
-        mut held: Vec<ValueId>,
-        computed: Vec<ValueId>,
-    ) -> Result<(), NoCode> {
-        held.extend(computed);
-        held.retain(|value| self.uses[value.index()].last_end as usize > at + 1);
-        let pinned = held.iter().filter(|value| self.uses[value.index()].pinned).count();
-        if pinned > PINNED_MAX {
-            return Err(NoCode::TooComplex);
-        }
-        if held.len() - pinned > KEPT_MAX {
-            // Those that are not pinned and used last go first.
-            held.sort_by_key(|value| {
-                let used = &self.uses[value.index()];
-                if used.pinned { 0 } else { used.last_end }
-            });
-            held.truncate(pinned + KEPT_MAX);
-        }
-        held.sort_unstable();
-        let (graph, entry) = (self.graph, &mut self.entry);
-        graph.node(id).for_each_successor(|next| match &mut entry[next.index()] {
-            _ if matches!(graph.node(next), Node::Leaf(_)) => {}
-            Some(known) => known.retain(|value| held.binary_search(value).is_ok()),
-            unknown => *unknown = Some(held.clone()),
-        });
-        Ok(())
-    }
-
     /// The function around the lines of all nodes.
-    fn finish(self, name: &str, returns: Returns) -> String {
+    fn finish(self, name: &str, returns: Returns<'_>) -> String {
         let mut body = String::new();
         for (id, lines) in &self.blocks {
             if self.is_target[id.index()] {
@@ -278,9 +273,16 @@ impl Writer<'_> {
         out.push_str(&self.values.macros());
         let returned = match returns {
             Returns::Flag => "int",
-            Returns::Leaf => "uint32_t",
+            Returns::Leaf | Returns::Calls(_) => "uint32_t",
         };
-        let inputs = if self.graph.pool.inputs() > 0 { ", const uint32_t *inputs" } else { "" };
+        let calls = matches!(returns, Returns::Calls(_));
+        let inputs = if calls {
+            ", const uint32_t *inputs, uint32_t *arguments"
+        } else if self.graph.pool.inputs() > 0 {
+            ", const uint32_t *inputs"
+        } else {
+            ""
+        };
         let _ = writeln!(
             out,
             "{returned} {name}(const uint8_t *data, size_t captured, uint32_t wire_len{inputs})"
@@ -289,6 +291,12 @@ impl Writer<'_> {
         out.push_str(&self.tables.declarations);
         out.push_str(&self.values.declarations());
         out.push_str(&self.values.unused_parameters());
+        if calls && self.graph.pool.inputs() == 0 {
+            out.push_str("    (void)inputs;\n");
+        }
+        if calls && !body.contains("arguments[") {
+            out.push_str("    (void)arguments;\n");
+        }
         out.push_str(&body);
         out.push_str("}\n");
         out

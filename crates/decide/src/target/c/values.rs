@@ -6,6 +6,7 @@
 use super::is_constant;
 use super::text::{number, unsigned};
 use crate::filled::filled;
+use crate::ir::verify::Outputs;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Order, Pool, Size, Value, ValueId};
 use crate::target::lir::layout::Layout;
 use crate::target::lir::switch::merged;
@@ -70,7 +71,7 @@ const MACROS: [(Need, &str); 6] = [
 ];
 
 impl<'g> Values<'g> {
-    pub(super) fn new(graph: &'g Graph, layout: &Layout, uses: &[Use]) -> Self {
+    pub(super) fn new(graph: &'g Graph, layout: &Layout, uses: &[Use], outputs: Outputs<'_>) -> Self {
         let pool = &graph.pool;
         let mut values = Values {
             pool,
@@ -80,7 +81,7 @@ impl<'g> Values<'g> {
             needs: Default::default(),
             is_set: filled(false, pool.value_count()),
         };
-        let wanted = values.wanted(graph, layout);
+        let wanted = values.wanted(graph, layout, outputs);
         let mut depths: Vec<u32> = filled(0, pool.value_count());
         let mut taken = HashSet::new();
         let mut count = 0;
@@ -106,12 +107,14 @@ impl<'g> Values<'g> {
     }
 
     /// How the text of each value will be used.
-    fn wanted(&self, graph: &Graph, layout: &Layout) -> Vec<Wanted> {
+    fn wanted(&self, graph: &Graph, layout: &Layout, outputs: Outputs<'_>) -> Vec<Wanted> {
         let pool = self.pool;
         let mut wanted: Vec<Wanted> = filled(Wanted::default(), pool.value_count());
         for &id in &layout.order {
             match graph.node(id) {
-                Node::Leaf(_) => {}
+                Node::Leaf(leaf) => {
+                    outputs.of(*leaf).iter().for_each(|value| wanted[value.index()].times += 1)
+                }
                 Node::Branch { cond, .. } => {
                     let cond = pool.get_cond(*cond);
                     self.operands_of_cond(cond).for_each(|value| wanted[value.index()].times += 1);

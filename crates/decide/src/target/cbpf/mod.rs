@@ -92,9 +92,9 @@ impl fmt::Display for NoProgram {
 /// # Errors
 /// Where it has no such form, and where it would be too long for the kernel.
 pub fn program(graph: Verified<'_>, inputs: &[u32]) -> Result<Vec<Insn>, NoProgram> {
-    let graph = graph.graph();
+    let (graph, outputs) = (graph.graph(), graph.outputs());
     let layout = layout(graph);
-    let uses = uses(graph, &layout);
+    let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {
         graph,
         values: Values::new(graph, &uses, inputs)?,

@@ -12,6 +12,7 @@
 
 pub mod allocate;
 mod chain;
+pub(crate) mod held;
 pub(crate) mod layout;
 pub mod program;
 pub mod select;

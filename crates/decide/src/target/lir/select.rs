@@ -16,7 +16,7 @@ use super::NoCode;
 use super::layout::{Layout, layout};
 use super::program::{Address, Block, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test};
 use super::uses::{Use, uses};
-use crate::ir::verify::Verified;
+use crate::ir::verify::{Outputs, Verified};
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Size, Value, ValueId};
 use std::fmt;
 
@@ -119,7 +119,7 @@ impl<'g> Selector<'g> {
         Selector {
             graph,
             layout,
-            uses: uses(graph, layout),
+            uses: uses(graph, layout, Outputs::default()),
             machine,
             program: Program {
                 blocks: Vec::with_capacity(layout.order.len()),

@@ -159,7 +159,7 @@ fn keys(arms: &[Arm]) -> Option<Vec<u32>> {
 }
 
 /// Where each segment after the first starts, and where each segment leads.
-fn segments(arms: &[Arm], default: NodeId) -> (Vec<u32>, Vec<NodeId>) {
+pub(crate) fn segments(arms: &[Arm], default: NodeId) -> (Vec<u32>, Vec<NodeId>) {
     let mut boundaries = Vec::new();
     let mut targets = vec![default];
     let mut enter = |start: u32, target: NodeId| {

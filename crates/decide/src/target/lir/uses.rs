@@ -2,6 +2,7 @@
 
 use super::layout::{Layout, layout};
 use crate::filled::filled;
+use crate::ir::verify::Outputs;
 use crate::ir::{BinOp, Cond, Graph, Node, Pool, Value, ValueId};
 
 /// How one value is used. Positions are those of the layout.
@@ -18,13 +19,13 @@ pub(crate) struct Use {
     pub(super) last_direct_end: u32,
 }
 
-/// Finds the uses, by value.
-pub(crate) fn uses(graph: &Graph, layout: &Layout) -> Vec<Use> {
+/// Finds the uses, by value; `outputs` are what leaves compute.
+pub(crate) fn uses(graph: &Graph, layout: &Layout, outputs: Outputs<'_>) -> Vec<Use> {
     let pool = &graph.pool;
     let mut uses = filled(Use::NONE, pool.value_count());
     for (at, &node) in (0..).zip(&layout.order) {
         match graph.node(node) {
-            Node::Leaf(_) => {}
+            Node::Leaf(leaf) => outputs.of(*leaf).iter().for_each(|value| uses[value.index()].directly(at)),
             Node::Branch { cond, .. } => {
                 pool.cond_operands(*cond).for_each(|value| uses[value.index()].directly(at));
                 if let Cond::Bounds { base, .. } = pool.get_cond(*cond) {
@@ -72,5 +73,5 @@ impl Use {
 
 /// Which values are pinned, by value.
 pub(crate) fn pinned(graph: &Graph) -> Vec<bool> {
-    uses(graph, &layout(graph)).iter().map(|used| used.pinned).collect()
+    uses(graph, &layout(graph), Outputs::default()).iter().map(|used| used.pinned).collect()
 }

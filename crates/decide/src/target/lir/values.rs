@@ -9,14 +9,14 @@ use super::NoCode;
 use super::layout::layout;
 use super::program::{Exit, Inst, Operand, Program};
 use super::select::{Machine, Selector, VReg};
-use crate::ir::verify::CheckedValues;
+use crate::ir::verify::CheckedLeaves;
 use crate::ir::{ACCEPT, Node, REJECT};
 
 /// Selects instructions that hand out values and accept, or reject where they cannot be computed.
 ///
 /// # Errors
 /// [`NoCode::TooComplex`] where there is more than one way through the graph.
-pub(crate) fn select_values(checked: &CheckedValues, machine: Machine) -> Result<Program<VReg>, NoCode> {
+pub(crate) fn select_values(checked: &CheckedLeaves, machine: Machine) -> Result<Program<VReg>, NoCode> {
     let graph = checked.verified().graph();
     let layout = layout(graph);
     // What is compared in memory would be read again.
@@ -36,7 +36,7 @@ pub(crate) fn select_values(checked: &CheckedValues, machine: Machine) -> Result
             }
             Node::Leaf(REJECT) => Exit::Leaf(REJECT),
             Node::Leaf(_) => {
-                for (at, &value) in (0..).zip(checked.values()) {
+                for (at, &value) in (0..).zip(checked.verified().outputs().of(ACCEPT)) {
                     let src = match graph.pool.as_const(value) {
                         Some(k) => Operand::Const(k),
                         None => Operand::Reg(selector.reg(value)),
@@ -49,6 +49,6 @@ pub(crate) fn select_values(checked: &CheckedValues, machine: Machine) -> Result
         };
         selector.finish_block(node, label, exit);
     }
-    selector.program.outputs = checked.values().len() as u32;
+    selector.program.outputs = checked.verified().outputs().of(ACCEPT).len() as u32;
     Ok(selector.program)
 }

@@ -30,7 +30,7 @@ use super::lir::values::select_values;
 use super::lir::{NoCode, allocate, select};
 use crate::burst::{Bits, Leaves, Written};
 use crate::ir::Size;
-use crate::ir::verify::{CheckedValues, Verified};
+use crate::ir::verify::{CheckedLeaves, Verified};
 use assembler::Assembled;
 use convention::Convention;
 use reg::Reg;
@@ -212,7 +212,7 @@ impl ValuesCode {
 ///
 /// # Errors
 /// See [`NoCode`].
-pub(crate) fn compile_values(values: &CheckedValues, options: &Options) -> Result<ValuesCode, NoCode> {
+pub(crate) fn compile_values(values: &CheckedLeaves, options: &Options) -> Result<ValuesCode, NoCode> {
     let program = select_values(values, options.machine())?;
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;

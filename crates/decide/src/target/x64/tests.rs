@@ -221,7 +221,7 @@ fn displacements_fit_whatever_the_limit() {
 /// Code for the values of a leaf stores to its stack frame and to what it hands out, and leaves the caller's registers alone.
 #[test]
 fn values_are_stored_where_they_are_wanted() {
-    use crate::ir::verify::CheckedValues;
+    use crate::ir::verify::CheckedLeaves;
     use crate::ir::{ACCEPT, BinOp, Graph, Pool, REJECT, Size};
     use iced_x86::{InstructionInfoFactory, OpAccess, Register};
 
@@ -234,7 +234,7 @@ fn values_are_stored_where_they_are_wanted() {
     let mut graph = Graph::new(pool);
     let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));
     graph.root = graph.guard(&values, accept, reject);
-    let checked = CheckedValues::new(graph.clone(), values.clone()).unwrap();
+    let checked = CheckedLeaves::new(graph.clone(), vec![values.clone()]).unwrap();
     let code = super::compile_values(&checked, &Options::default()).unwrap();
     let mut stores = 0;
     let mut infos = InstructionInfoFactory::new();
@@ -253,5 +253,5 @@ fn values_are_stored_where_they_are_wanted() {
     assert_eq!(stores, values.len() as u32);
     // The gate: without the guards, nothing reaches the code.
     graph.root = accept;
-    assert!(CheckedValues::new(graph, values).is_err());
+    assert!(CheckedLeaves::new(graph, vec![values]).is_err());
 }
