@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Filter(FilterArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
-    /// Print any stage of a filter, or write it in C or as bytecode.
+    /// Print any stage of a filter, or write it in C, Lua or bytecode.
     Compile(CompileArgs),
     /// Say in plain words what a filter matches.
     Explain(ExplainArgs),
