@@ -31,26 +31,20 @@ pub mod c;
 pub mod corpus;
 pub mod differential;
 pub mod engines;
-pub mod expr;
 pub mod files;
 pub mod fuzz;
-pub mod linktype;
 pub mod matches;
-pub mod mutate;
 pub mod names;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod native;
 pub mod netns;
 #[allow(unsafe_code)]
 pub mod oracle;
-pub mod packet;
 pub mod programs;
 pub mod rig;
-pub mod rng;
-pub mod scratch;
 pub mod table;
-pub mod traffic;
-pub mod walk;
+
+pub use quickcheck::{expr, linktype, mutate, packet, rng, scratch, traffic, walk};
 
 /// Says something aloud: on standard error past the capture of the test runner, which hides what passing tests print.
 /// For seeds, and for what is skipped.
