@@ -3,8 +3,8 @@
 use crate::args::QuickcheckArgs;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
-use crate::shell::quoted;
 use crate::plural::counted;
+use crate::shell::quoted;
 use crate::terminal::print;
 use apps::SystemNames;
 use quickcheck::{Report, Settings, Tally, check};
@@ -61,13 +61,15 @@ fn in_words(settings: &Settings, report: &Report) -> String {
     );
     let width = tallies.iter().map(|tally| tally.engine.len()).max().unwrap_or(0);
     for Tally { engine, answered, outside } in tallies {
-        text += &format!("{:width$}  {answered:>10} pairs answered  {outside:>10} not for it\n", shown(engine));
+        text +=
+            &format!("{:width$}  {answered:>10} pairs answered  {outside:>10} not for it\n", shown(engine));
     }
     text += &format!("{:width$}  {:>10} pairs answered\n", "all engines", report.pairs());
     let Some(failure) = failure else { return text + "all answers agree\n" };
     let (packet, subject) = (&failure.packet, &failure.subject);
     text += &format!("\ndisagreement: {}\n", shown(&failure.engine));
-    text += &format!("  {}: {}\n", if subject.is_program() { "program" } else { "filter" }, shown(&subject.text));
+    text +=
+        &format!("  {}: {}\n", if subject.is_program() { "program" } else { "filter" }, shown(&subject.text));
     text += &format!("  link type: {}\n", subject.linktype);
     text += &format!("  packet: {} ({} bytes on the wire)\n", packet.to_hex(), packet.wire_len);
     for (engine, answer) in &failure.answers {
@@ -78,9 +80,7 @@ fn in_words(settings: &Settings, report: &Report) -> String {
 }
 
 fn object(settings: &Settings, report: &Report) -> Value {
-    let engine = |tally: &Tally| {
-        json!({ "engine": tally.engine, "answered": tally.answered, "outside": tally.outside })
-    };
+    let engine = |tally: &Tally| json!({ "engine": tally.engine, "answered": tally.answered, "outside": tally.outside });
     let engines: Vec<_> = report.tallies.iter().map(engine).collect();
     let failure = report.failure.as_ref().map(|failure| {
         let answers = failure.answers.iter();

@@ -44,7 +44,8 @@ pub(crate) fn answers(functions: &[(String, &[Packet])]) -> io::Result<Vec<Vec<b
     let folder = Folder::new()?;
     let (source, program) = (folder.0.join("filters.c"), folder.0.join("filters"));
     std::fs::write(&source, text(functions))?;
-    let compiled = Command::new("cc").args(["-std=c99", "-O1", "-w", "-o"]).args([&program, &source]).output()?;
+    let compiled =
+        Command::new("cc").args(["-std=c99", "-O1", "-w", "-o"]).args([&program, &source]).output()?;
     if !compiled.status.success() {
         return Err(io::Error::other(format!("cc: {}", String::from_utf8_lossy(&compiled.stderr))));
     }
@@ -73,7 +74,8 @@ pub(crate) fn answers(functions: &[(String, &[Packet])]) -> io::Result<Vec<Vec<b
 }
 
 fn text(functions: &[(String, &[Packet])]) -> String {
-    let mut text = String::from("#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n");
+    let mut text =
+        String::from("#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n");
     let mut cases = String::new();
     for (number, (function, _)) in functions.iter().enumerate() {
         text.push_str(function);

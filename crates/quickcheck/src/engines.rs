@@ -97,7 +97,11 @@ impl Engines {
         if let Engine::Plugged(plugged) = engine {
             return Some(each(move |packet| plugged.answer(subject, packet)));
         }
-        if subject.is_program() { program(engine, subject, compiler) } else { filter(engine, subject, compiler) }
+        if subject.is_program() {
+            program(engine, subject, compiler)
+        } else {
+            filter(engine, subject, compiler)
+        }
     }
 }
 
@@ -180,8 +184,7 @@ fn filter<'e>(engine: &Engine, subject: &'e Subject, compiler: &Compiler) -> Opt
 fn interpreted(graph: Graph) -> Run<'static> {
     Box::new(move |packets| {
         let mut interpreter = Interp::new(&graph);
-        let mut answer =
-            |packet: &Packet| (interpreter.run(&packet.bytes, packet.wire_len) != REJECT).into();
+        let mut answer = |packet: &Packet| (interpreter.run(&packet.bytes, packet.wire_len) != REJECT).into();
         packets.iter().map(|packet| Some(answer(packet))).collect()
     })
 }

@@ -15,12 +15,23 @@ const TRUNCATED_BYTES: usize = 60;
 const WALKS: walk::Budget = walk::Budget { runs: 80, steps: 2000, bytes: 2048 };
 /// What the arguments of handlers are picked from.
 const ARGUMENTS: &[&str] = &[
-    "len", "5", "ip[8]", "link[0]", "link[1:2] * 3", "tcp[0:2]", "ip[2:2] / link[3]", "link[4:4] % ip[9]",
-    "&ip[0]", "link[len - 1]",
+    "len",
+    "5",
+    "ip[8]",
+    "link[0]",
+    "link[1:2] * 3",
+    "tcp[0:2]",
+    "ip[2:2] / link[3]",
+    "link[4:4] % ip[9]",
+    "&ip[0]",
+    "link[len - 1]",
 ];
 /// Sets, which libpcap does not have.
-const SETS: &[&str] =
-    &["port in { 80, 443, 8000-8080 }", "host in { 10.0.0.1, 192.0.2.0/24 }", "link[12:2] in { 0x800, 0x806 }"];
+const SETS: &[&str] = &[
+    "port in { 80, 443, 8000-8080 }",
+    "host in { 10.0.0.1, 192.0.2.0/24 }",
+    "link[12:2] in { 0x800, 0x806 }",
+];
 
 /// A filter or a program for packets of one link type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Runs of libpcap's programs that mean nothing.
 
-use testkit::scratch::is_undefined;
 use testkit::linktype::LinkType;
 use testkit::oracle::{self, Options};
 use testkit::packet::Packet;
+use testkit::scratch::is_undefined;
 
 #[test]
 fn sees_what_gets_lost() {

@@ -1,9 +1,9 @@
 //! Packets that take each branch of a program of libpcap.
 
-use testkit::packet::Packet;
-use testkit::walk::{Budget, packets};
 use testkit::linktype::ETHERNET;
 use testkit::oracle::{self, Options};
+use testkit::packet::Packet;
+use testkit::walk::{Budget, packets};
 
 /// From one empty packet, some walked packet matches each of these.
 #[test]

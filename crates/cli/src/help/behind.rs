@@ -302,7 +302,13 @@ const QUICKCHECK: Behind = Behind {
          of 1 or 0; for a program, which begins with `match`, the call as handler(1,2), or 0; `-` for what the engine does not know.",
     ],
     examples: &["sluss quickcheck --seconds 60", "sluss quickcheck --seed 7 --engine mine='./mine --lines'"],
-    exit_codes: &[("0", "all answers agree"), ("1", "a disagreement was found"), WRONG_FLAG, REFUSED, INTERNAL],
+    exit_codes: &[
+        ("0", "all answers agree"),
+        ("1", "a disagreement was found"),
+        WRONG_FLAG,
+        REFUSED,
+        INTERNAL,
+    ],
     ..NOTHING
 };
 
