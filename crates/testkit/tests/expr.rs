@@ -1,7 +1,7 @@
 //! Generated expressions, and what libpcap says of them.
 
 use std::collections::BTreeSet;
-use testkit::expr::{Generator, Productions, shrink};
+use testkit::expr::{Alternative, Generator, Productions, shrink};
 use testkit::linktype::{self, ETHERNET};
 use testkit::oracle::{self, Options};
 
