@@ -45,7 +45,7 @@ fn repeated(settings: &Settings, seed: u64) -> String {
         line += &format!(" -y {linktype}");
     }
     for (name, command) in &settings.commands {
-        line += &format!(" --engine {}", quoted(&format!("{name}={command}")));
+        line += &format!(" --engine {}", quoted(format!("{name}={command}")));
     }
     line
 }
