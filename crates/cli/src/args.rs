@@ -2,6 +2,8 @@
 //!
 //! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
+mod quickcheck;
+
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
@@ -10,6 +12,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
+pub(crate) use quickcheck::QuickcheckArgs;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -57,6 +60,8 @@ pub(crate) enum Command {
     /// Measure what a packet costs in a network of apps.
     #[command(subcommand)]
     Bench(BenchArgs),
+    /// Compare all engines on random filters and packets.
+    Quickcheck(QuickcheckArgs),
     /// List the instances that run, or have crashed.
     Ps(PsArgs),
     /// Watch instances: rates, drops, CPU time and latencies.
@@ -92,6 +97,7 @@ impl Command {
             Command::Run(args) => args.json,
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
+            Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
             Command::Completions { .. } | Command::Man { .. } => false,

@@ -30,6 +30,7 @@ mod missing;
 mod misuse;
 mod notices;
 mod ps;
+mod quickcheck;
 mod reader;
 mod registry;
 mod run;
@@ -89,6 +90,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Run(args) => run::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
+        Command::Quickcheck(args) => quickcheck::run(args),
         Command::Ps(args) => ps::run(args, terminal),
         Command::Top(args) => top::run(args, terminal),
         Command::Completions { shell } => completions::run(*shell),

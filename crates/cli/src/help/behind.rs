@@ -79,6 +79,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "apps" => &APPS,
         "bench" => &BENCH,
         "engine" => &ENGINE,
+        "quickcheck" => &QUICKCHECK,
         "ps" => &PS,
         "top" => &TOP,
         "completions" => &COMPLETIONS,
@@ -287,6 +288,25 @@ const ENGINE: Behind = Behind {
         REFUSED,
         ("4", "packets unaccounted for, or an app failed"),
         DAMAGED,
+    ],
+    ..NOTHING
+};
+
+const QUICKCHECK: Behind = Behind {
+    notes: &[
+        "Every engine answers every pair that it knows; the first that differs from the interpreter ends the run, and its filter and packet \
+         are made small. Engines: interpreter, machine code, bursts, the mask VM, BPF bytecode here and in the kernel, libpcap's \
+         bytecode where there is a libpcap, C where there is a `cc`.",
+        "A line for an engine is FILTER, link type, length on the wire and packet in hexadecimal, separated by tabs. The answer is a line \
+         of 1 or 0; for a program, which begins with `match`, the call as handler(1,2), or 0; `-` for what the engine does not know.",
+    ],
+    examples: &["sluss quickcheck --seconds 60", "sluss quickcheck --seed 7 --engine mine='./mine --lines'"],
+    exit_codes: &[
+        ("0", "all answers agree"),
+        ("1", "a disagreement was found"),
+        WRONG_FLAG,
+        REFUSED,
+        INTERNAL,
     ],
     ..NOTHING
 };

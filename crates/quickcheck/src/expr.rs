@@ -1,7 +1,7 @@
 //! Valid expressions of the filter language, from a seed.
 //!
 //! ```
-//! use testkit::{expr::Generator, linktype::ETHERNET};
+//! use quickcheck::{expr::Generator, linktype::ETHERNET};
 //!
 //! let expressions: Vec<String> = (0..3).map(|seed| Generator::new(ETHERNET, seed).expression()).collect();
 //! assert_eq!(expressions[0], Generator::new(ETHERNET, 0).expression(), "a seed means the same for ever");
@@ -118,6 +118,3 @@ impl Generator {
         unreachable!("`at` is below the sum of the weights")
     }
 }
-
-#[cfg(test)]
-mod tests;

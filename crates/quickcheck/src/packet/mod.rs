@@ -1,7 +1,7 @@
 //! Packets from a line of text.
 //!
 //! ```
-//! use testkit::packet::Packet;
+//! use quickcheck::packet::Packet;
 //!
 //! let packet = Packet::parse("eth / vlan(10) / ip4(ttl=3) / tcp(dport=80,flags=PA) / 'GET /' / cut(60)").unwrap();
 //! assert_eq!(packet.bytes.len(), 60);
@@ -54,9 +54,14 @@ impl Packet {
         encode::packet(&layers)
     }
 
+    /// Its bytes as hexadecimal digits.
+    pub fn to_hex(&self) -> String {
+        self.bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The line that builds this very packet, whatever it holds.
     pub fn to_line(&self) -> String {
-        let bytes: String = self.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let bytes = self.to_hex();
         if self.wire_len as usize == self.bytes.len() {
             return format!("hex({bytes})");
         }

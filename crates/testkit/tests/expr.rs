@@ -1,7 +1,9 @@
-use super::*;
-use crate::linktype::{self, ETHERNET};
-use crate::oracle::{self, Options};
+//! Generated expressions, and what libpcap says of them.
+
 use std::collections::BTreeSet;
+use testkit::expr::{Alternative, Generator, Productions, shrink};
+use testkit::linktype::{self, ETHERNET};
+use testkit::oracle::{self, Options};
 
 #[test]
 fn shrinks_to_the_culprit() {
