@@ -282,7 +282,8 @@ fn who_has_only_full_outputs_waits() {
             ("wall", Config::new(Wall)),
             ("other", other),
         ];
-        let links = ["numbers.output -> doubler.input", "doubler.a -> wall.input", "doubler.b -> other.input"];
+        let links =
+            ["numbers.output -> doubler.input", "doubler.a -> wall.input", "doubler.b -> other.input"];
         let mut engine = engine(1, 8000);
         engine.configure(&graph(&apps, &links)).expect("a graph");
         (0..100).for_each(|_| _ = engine.breathe());
