@@ -96,7 +96,7 @@ fn times_that_pcap_cannot_hold_are_told() {
 fn times_before_1970_are_printed_as_they_are() {
     let file = scratch("early-times").join("early.pcapng");
     fs::write(&file, at_times(-1, &[5, 1_000_005])).unwrap();
-    let lines = String::from_utf8(run(&["filter", "", arg(&file)]).stdout).unwrap();
+    let lines = String::from_utf8(run(&["filter", "--lines", "", arg(&file)]).stdout).unwrap();
     let times: Vec<_> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(times, ["1969-12-31T23:59:59.000005Z", "1970-01-01T00:00:00.000005Z"]);
 }
