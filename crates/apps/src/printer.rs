@@ -209,6 +209,13 @@ impl Reporting for Running {
     }
 }
 
+/// One that has failed is not stopped: its lines wait still.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 impl Running {
     fn print(&mut self, packets: &[Packet]) {
         if self.is_full() {
@@ -449,6 +456,28 @@ mod tests {
         let mut lines = String::new();
         reader.read_to_string(&mut lines).unwrap();
         assert_eq!(lines.lines().count() as u64, printed);
+        packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
+    }
+
+    /// One that has failed is dropped without having been stopped.
+    #[test]
+    fn lines_that_wait_are_written_when_the_app_goes_without_a_stop() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut pool = Pool::new(256).unwrap();
+        let packets = packets(&mut pool, 256);
+        let mut app = running(&Printer { to: Stream::Stdout, lines_per_s: 0 });
+        app.outlet = Outlet::new(Stream::Stdout, File::from(OwnedFd::from(writer)));
+        let mut sent = 0;
+        while app.text.is_empty() {
+            app.print(&packets);
+            sent += packets.len();
+        }
+        let slow = std::thread::spawn(move || {
+            let mut read = Vec::new();
+            reader.read_to_end(&mut read).map(|_| read)
+        });
+        drop(app);
+        assert_eq!(super::lines(&slow.join().unwrap().unwrap()), sent as u64);
         packets.into_iter().for_each(|packet| pool.free(packet, &Counter::hidden()));
     }
 

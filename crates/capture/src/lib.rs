@@ -79,7 +79,7 @@ pub use error::{BlockProblem, Class, Error, ErrorKind, NoFiles, Written, reader_
 pub use found::{BATCH_MAX, Block, Interface, Record};
 pub use growth::BeforeGrowing;
 pub use inputs::{Expansion, Input, expand};
-pub use line::Line;
+pub use line::{Line, UtcTime};
 pub use order::ByteOrder;
 pub use pcap::PcapHeader;
 pub use place::{FileIdentity, NoFolder, place_of};

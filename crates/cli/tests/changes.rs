@@ -92,6 +92,15 @@ fn times_that_pcap_cannot_hold_are_told() {
     }
 }
 
+#[test]
+fn times_before_1970_are_printed_as_they_are() {
+    let file = scratch("early-times").join("early.pcapng");
+    fs::write(&file, at_times(-1, &[5, 1_000_005])).unwrap();
+    let lines = String::from_utf8(run(&["filter", "--lines", "", arg(&file)]).stdout).unwrap();
+    let times: Vec<_> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(times, ["1969-12-31T23:59:59.000005Z", "1970-01-01T00:00:00.000005Z"]);
+}
+
 /// Runs the command, of which a copy is in this folder, as a user who may not read everything; `None`, said aloud, where that cannot be.
 fn as_nobody(folder: &Path, arguments: &[&str]) -> Option<Output> {
     for _ in 0..100 {

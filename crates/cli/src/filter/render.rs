@@ -3,7 +3,7 @@
 use super::bits::set_bits;
 use crate::escape::shown;
 use crate::exit::Failure;
-use capture::{Batch, Encoded, Encoder, Line, PacketRef};
+use capture::{Batch, Encoded, Encoder, Line, PacketRef, Precision, UtcTime};
 use serde_json::json;
 use std::io::Write;
 
@@ -109,7 +109,7 @@ fn object(input: &str, number: u64, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
         "file": input,
         "number": number,
         "offset": packet.offset,
-        "time": humantime::format_rfc3339_nanos(Line::from(packet).time()).to_string(),
+        "time": UtcTime { timestamp_ns: packet.timestamp_ns, precision: Precision::Nano }.to_string(),
         "linktype": packet.linktype.to_string(),
         "interface": packet.interface,
         "captured_bytes": packet.data.len(),

@@ -288,9 +288,9 @@ impl Output {
         if self.ring.is_forward() { self.ring.room() } else { u32::MAX }
     }
 
-    /// The receiver leaves packets in it, which have no room for as many as `wanted`.
-    pub(crate) fn find_stuck(&mut self, wanted: u32) {
-        self.is_stuck = self.bound() < wanted;
+    /// Whoever could go on has done so: if it is full, its receiver leaves packets in it.
+    pub(crate) fn find_stuck(&mut self) {
+        self.is_stuck |= self.bound() == 0;
     }
 
     /// Whether the receiver has left packets in it ever since that was found.

@@ -11,6 +11,7 @@
 //! | `wrong_linktype` | drops: packets that are no Ethernet frames, where a capture has taken the place of one that had only those |
 //! | `passes` | counts how often the capture was read to its end |
 //! | `damaged` | counts captures that could not be read to their end |
+//! | `changed_times` | counts packets of times before 1970, which get the first of 1970, and the run ends as one that failed; only where an app asks for times |
 //!
 //! Packets bring their metadata along, where an app asks for metadata: timestamp and its precision, length on the wire,
 //! link type, interface. A link with little room gets as many packets as fit, and an exhausted pool is waited for, also by a long packet
@@ -143,6 +144,7 @@ struct Counters {
     wrong_linktype: Counter,
     passes: Counter,
     damaged: Counter,
+    changed_times: Counter,
 }
 
 impl Class for PcapReader {
@@ -251,6 +253,7 @@ impl PcapReader {
                 wrong_linktype: setup.drops("wrong_linktype"),
                 passes: setup.counter("passes"),
                 damaged: setup.counter("damaged"),
+                changed_times: setup.counter("changed_times"),
             },
         }
     }
@@ -357,12 +360,18 @@ impl Reporting for Running {
                 "{path}: packets of link type {linktype}, which apps that expect Ethernet (EN10MB) misread"
             )
         });
-        let lines: Vec<String> = self.error.clone().into_iter().chain(dropped).chain(foreign).collect();
+        let changed = self.counters.changed_times.get();
+        let changed = (changed > 0).then(|| {
+            let (packets, have) = (nouns(changed, "packet"), choose(changed, "has a time", "have times"));
+            format!("{path}: {changed} {packets} {have} before 1970, and got the first of 1970: `sluss filter` keeps such times")
+        });
+        let lines: Vec<String> =
+            [self.error.clone(), dropped, foreign, changed].into_iter().flatten().collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn has_failed(&self) -> bool {
-        self.error.is_some()
+        self.error.is_some() || self.counters.changed_times.get() > 0
     }
 }
 
@@ -468,7 +477,11 @@ impl Turn<'_> {
                 self.pool.free(packet, &self.counters.wrong_linktype);
             } else {
                 if self.pool.uses_metadata() {
-                    *packet.metadata_mut() = records.metadata(*at);
+                    let metadata = records.metadata(*at);
+                    if metadata.timestamp_ns == 0 && records.is_before_1970(*at) {
+                        self.counters.changed_times.add(1);
+                    }
+                    *packet.metadata_mut() = metadata;
                 }
                 self.output.put(packet);
             }

@@ -16,6 +16,8 @@ pub(super) trait Records {
     /// When it was captured.
     fn timestamp_ns(&self, index: usize) -> u64;
     fn metadata(&self, index: usize) -> Metadata;
+    /// Whether it was captured before 1970, which is before all times that packets can have.
+    fn is_before_1970(&self, index: usize) -> bool;
 
     /// Whether it is an Ethernet frame.
     #[inline]
@@ -48,6 +50,7 @@ struct Record {
     offset: usize,
     captured_len: usize,
     timestamp_ns: u64,
+    is_before_1970: bool,
     cut_len: u32,
     linktype: u16,
     interface: u32,
@@ -78,6 +81,7 @@ impl Memory {
                 offset,
                 captured_len,
                 timestamp_ns,
+                is_before_1970: batch.is_before_1970(index),
                 cut_len,
                 linktype,
                 interface,
@@ -109,6 +113,11 @@ impl Records for Memory {
         let &Record { timestamp_ns, cut_len, linktype, interface, precision, .. } = &self.records[index];
         Metadata { timestamp_ns, cut_len, linktype, interface, precision, ..Metadata::default() }
     }
+
+    #[inline]
+    fn is_before_1970(&self, index: usize) -> bool {
+        self.records[index].is_before_1970
+    }
 }
 
 impl Records for Described<'_> {
@@ -123,7 +132,7 @@ impl Records for Described<'_> {
 
     #[inline]
     fn timestamp_ns(&self, index: usize) -> u64 {
-        // Before 1970 there is nothing.
+        // Packets have no times before 1970.
         u64::try_from(self.batch.timestamp_ns(&self.batch.packets()[index])).unwrap_or(0)
     }
 
@@ -140,6 +149,11 @@ impl Records for Described<'_> {
             precision: precision(interface.resolution.ticks_per_s()),
             ..Metadata::default()
         }
+    }
+
+    #[inline]
+    fn is_before_1970(&self, index: usize) -> bool {
+        self.batch.timestamp_ns(&self.batch.packets()[index]) < 0
     }
 }
 

@@ -522,3 +522,31 @@ fn a_first_capture_that_a_reload_adds_sets_the_time() {
     assert!(made_ns.iter().all(|&ns| ns < second_ns || ns >= begin_ns), "{made_ns:?}");
     assert!(made_ns.iter().any(|&ns| ns >= begin_ns));
 }
+
+/// Packets count their times from 1970.
+#[test]
+fn times_before_1970_are_counted_and_told() {
+    let scratch = Scratch::new();
+    let file = scratch.path("early.pcapng");
+    let block = |kind: u32, body: &[u8]| {
+        let len = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &len, body, &len].concat()
+    };
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let section = block(0x0a0d_0d0a, &words(&[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]));
+    // One second before 1970, by `if_tsoffset`.
+    let interface = block(1, &words(&[1, 0, 8 << 16 | 14, u32::MAX, u32::MAX, 0]));
+    let packet = |us: u32| block(6, &words(&[0, 0, us, 4, 4, 0]));
+    std::fs::write(&file, [section, interface, packet(5), packet(999_999), packet(1_000_000)].concat())
+        .unwrap();
+    for passes in [1, 2] {
+        let mut rig = rig(PcapReader { passes: Passes::Times(passes), ..reader(&file) });
+        let received = all(&mut rig);
+        assert!(received.iter().all(|packet| packet.metadata.timestamp_ns == 0));
+        assert_eq!((received.len() as u64, rig.counter("changed_times")), (3 * passes, 2 * passes));
+        let app = &rig.report().apps[APP];
+        assert!(app.has_failed);
+        let text = app.text.as_deref().unwrap();
+        assert!(text.contains(&format!("{} packets have times before 1970", 2 * passes)), "{text}");
+    }
+}

@@ -92,6 +92,48 @@ impl App for PortState {
     }
 }
 
+/// Leaves all packets where they are.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Wall;
+
+impl App for Wall {}
+
+impl Class for Wall {
+    const TYPE: &'static str = "wall";
+    const OUTPUTS: Ports = Ports::NONE;
+    type App = Self;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
+        Ok(Wall)
+    }
+}
+
+/// Sends each packet to all of its outputs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Doubler;
+
+struct Doubling(Counter);
+
+impl Class for Doubler {
+    const TYPE: &'static str = "doubler";
+    const OUTPUTS: Ports = Ports::Any;
+    type App = Doubling;
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Doubling, OptionError> {
+        Ok(Doubling(setup.consumed("doubled")))
+    }
+}
+
+impl App for Doubling {
+    fn push(&mut self, io: &mut Io<'_>) {
+        while let Some(burst) = io.inputs[0].burst_of_at_most(1) {
+            let first = burst.iter().next().expect("a packet");
+            io.outputs.iter_mut().for_each(|output| _ = output.send_copies(io.pool, first, 1));
+            io.pool.free_burst(burst, &self.0);
+        }
+    }
+}
+
 fn graph(apps: &[(&str, Config)], links: &[&str]) -> Graph {
     let mut graph = Graph::new();
     for (name, config) in apps {
@@ -187,18 +229,6 @@ fn a_loop_ends_each_breath() {
 /// Nothing goes on behind an app that keeps its packets in the link: nobody is called over and over for that.
 #[test]
 fn who_waits_is_not_called_in_vain() {
-    /// Leaves all packets where they are.
-    #[derive(Clone, Debug, PartialEq, Deserialize)]
-    struct Wall;
-    impl App for Wall {}
-    impl Class for Wall {
-        const TYPE: &'static str = "wall";
-        const OUTPUTS: Ports = Ports::NONE;
-        type App = Self;
-        fn start(&self, _: &mut Setup<'_>) -> Result<Self, OptionError> {
-            Ok(Wall)
-        }
-    }
     let apps = [
         ("numbers", Config::new(Numbers::up_to(64))),
         ("copier", Config::new(Copier { copies: 50 })),
@@ -238,4 +268,28 @@ fn an_app_that_fails_when_it_goes_on_is_down() {
     assert_eq!(report.apps["keeper"].state, AppState::Down);
     assert_eq!(report.delivered - delivered(&report, "copier") + report.drops.values().sum::<u64>(), 64 * 50);
     assert_eq!(report.pool.queued, 0);
+}
+
+/// A sender of several outputs goes on without those that are full while it has others. Where all are full, there is nothing to go on with.
+#[test]
+fn who_has_only_full_outputs_waits() {
+    for (other, passed, dropped) in
+        [(Config::new(Wall), 1024, 0), (Config::new(End { pause_ms: 0 }), 64 * 30, 64 * 30 - 1024)]
+    {
+        let apps = [
+            ("numbers", Config::new(Numbers::up_to(64 * 30))),
+            ("doubler", Config::new(Doubler)),
+            ("wall", Config::new(Wall)),
+            ("other", other),
+        ];
+        let links =
+            ["numbers.output -> doubler.input", "doubler.a -> wall.input", "doubler.b -> other.input"];
+        let mut engine = engine(1, 8000);
+        engine.configure(&graph(&apps, &links)).expect("a graph");
+        (0..100).for_each(|_| _ = engine.breathe());
+        let report = balanced(&mut engine);
+        assert_eq!(report.drops.values().sum::<u64>(), dropped);
+        let doubled = report.apps["doubler"].counters.iter().find(|(name, ..)| name == "doubled");
+        assert_eq!(doubled.map(|&(.., count)| count), Some(passed));
+    }
 }

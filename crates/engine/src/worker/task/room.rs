@@ -9,7 +9,8 @@
 //!
 //! - A link whose receiver pushes before the sender (it closes a loop), or on another worker, bounds nobody: it drops what it has no room for.
 //! - Where nothing goes on any more, since a receiver leaves its packets, a sender of one output waits for the next breath. One that has
-//!   others goes on with these: the full link is *stuck*, and drops, until it is found empty.
+//!   others goes on with these: the full link is *stuck*, and drops, until it is found empty. It waits as well where all
+//!   its links are full.
 //! - An app with [`Roles::ROOM`] looks after the room itself. It is called again when it has left packets and filled a link.
 
 use super::Task;
@@ -26,14 +27,20 @@ impl Plugs {
         self.outputs.iter().map(Output::bound).min().unwrap_or(u32::MAX)
     }
 
-    /// The same without links that are stuck, where the app has others.
+    /// The same without links that are stuck, where the app has others. Where all are, as many as go on: the most that one takes.
     fn bound_but_for_stuck(&mut self) -> u32 {
-        let has_others = self.has_several_links();
-        let bounds = self.outputs.iter_mut().filter_map(|output| {
-            let counts = !has_others || !output.is_stuck();
-            counts.then(|| output.bound())
-        });
-        bounds.min().unwrap_or(u32::MAX)
+        if !self.has_several_links() {
+            return self.bound();
+        }
+        let (mut bound, mut most) = (None, 0);
+        for output in self.outputs.iter_mut().filter(|output| output.is_linked()) {
+            let takes = output.bound();
+            most = most.max(takes);
+            if !output.is_stuck() {
+                bound = Some(takes.min(bound.unwrap_or(u32::MAX)));
+            }
+        }
+        bound.unwrap_or(most)
     }
 
     fn has_several_links(&self) -> bool {
@@ -112,7 +119,7 @@ impl Task {
         if waiting == 0 || self.roles.has(Roles::ROOM) || !self.plugs.has_several_links() {
             return None;
         }
-        self.plugs.outputs.iter_mut().for_each(|output| output.find_stuck(waiting));
+        self.plugs.outputs.iter_mut().for_each(|output| output.find_stuck());
         Some(self.push_bounded(breath, waiting))
     }
 
