@@ -26,11 +26,7 @@ pub mod differential;
 pub mod engines;
 pub mod files;
 pub mod fuzz;
-<<<<<<< HEAD
-pub mod linktype;
 pub mod lua;
-=======
->>>>>>> quick
 pub mod matches;
 pub mod names;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
