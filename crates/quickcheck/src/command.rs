@@ -36,8 +36,14 @@ impl Plugged {
 
     /// What it says of a packet; `None` where it says that it cannot.
     pub(crate) fn answer(&self, subject: &Subject, packet: &Packet) -> Option<Answer> {
-        let mut running = self.running.borrow_mut();
-        let answer = match self.asked(&mut running, subject, packet) {
+        let text = subject.text.replace(['\t', '\n', '\r'], " ");
+        let line = format!("{text}\t{}\t{}\t{}\n", subject.linktype, packet.wire_len, packet.to_hex());
+        self.answer_to(&line, subject)
+    }
+
+    /// What it says to a line that asks about a packet.
+    pub(crate) fn answer_to(&self, line: &str, subject: &Subject) -> Option<Answer> {
+        let answer = match self.ask(line) {
             Ok(line) => match line.trim() {
                 "-" => return None,
                 "0" => Answer::Rejects,
@@ -48,23 +54,21 @@ impl Plugged {
             Err(why) => Answer::Fails(why.into()),
         };
         if matches!(answer, Answer::Fails(_)) {
-            *running = None;
+            *self.running.borrow_mut() = None;
         }
         Some(answer)
     }
 
-    fn asked(
-        &self,
-        running: &mut Option<Running>,
-        subject: &Subject,
-        packet: &Packet,
-    ) -> Result<String, String> {
+    /// The line with which a line is answered.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn ask(&self, line: &str) -> Result<String, String> {
+        let running = &mut *self.running.borrow_mut();
         if running.is_none() {
             *running = Some(Running::start(&self.command).map_err(|error| format!("cannot start: {error}"))?);
         }
         let Some(Running { child, stdin, lines }) = running else { return Err("not started".into()) };
-        let text = subject.text.replace(['\t', '\n', '\r'], " ");
-        let line = format!("{text}\t{}\t{}\t{}\n", subject.linktype, packet.wire_len, packet.to_hex());
         // A command that has ended is told by its status.
         let written = stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush());
         match lines.recv_timeout(PATIENCE) {

@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::command::Plugged;
 use crate::kernel::Attached;
+use crate::lua;
 use crate::packet::Packet;
 use crate::scratch;
 use crate::subject::Subject;
@@ -37,6 +38,7 @@ enum Engine {
     Kernel,
     Libpcap,
     C,
+    Lua(Plugged),
     Plugged(Plugged),
 }
 
@@ -70,6 +72,9 @@ impl Engines {
         if with_c && crate::c::is_present() {
             named.push((C.into(), Engine::C));
         }
+        if let Some(luajit) = lua::present() {
+            named.push(("Lua".into(), Engine::Lua(luajit)));
+        }
         let plugged =
             commands.iter().map(|(name, command)| (name.clone(), Engine::Plugged(Plugged::new(command))));
         named.extend(plugged);
@@ -96,6 +101,9 @@ impl Engines {
         let engine = &self.named[number].1;
         if let Engine::Plugged(plugged) = engine {
             return Some(each(move |packet| plugged.answer(subject, packet)));
+        }
+        if let Engine::Lua(luajit) = engine {
+            return lua::ready(luajit, subject, compiler);
         }
         if subject.is_program() {
             program(engine, subject, compiler)
@@ -177,7 +185,7 @@ fn filter<'e>(engine: &Engine, subject: &'e Subject, compiler: &Compiler) -> Opt
                 is_defined.then(|| run(program.insns(), packet).into())
             })
         }
-        Engine::C | Engine::Plugged(_) => return None,
+        Engine::C | Engine::Lua(_) | Engine::Plugged(_) => return None,
     })
 }
 

@@ -33,6 +33,7 @@ mod engines;
 pub mod expr;
 mod kernel;
 pub mod linktype;
+mod lua;
 pub mod mutate;
 pub mod packet;
 pub mod rng;
