@@ -26,9 +26,10 @@ pub(crate) fn command() -> Command {
     })
 }
 
-/// The definition whose help fits a terminal.
+/// The definition whose help fits a terminal. Man pages are written once, when sluss is packaged.
 pub(crate) fn short() -> Command {
-    each(Cli::command(), "sluss help", &brief)
+    let command = Cli::command().mut_subcommand("man", |man| man.hide(true));
+    each(command, "sluss help", &brief)
 }
 
 /// The definition whose help tells everything.
