@@ -72,7 +72,7 @@ fn large_filters_are_within_the_bounds_of_luajit() {
     let ports: Vec<String> =
         (0..50).map(|i| format!("src portrange {}-{}", 1000 * i, 1000 * i + 300)).collect();
     let relations: Vec<String> =
-        (0..3000).map(|i| format!("(ip[{}] & {} = 1 and len > {})", i % 40, i % 255 | 1, i / 20)).collect();
+        (0..3000).map(|i| format!("(ip[{}] & {} = 1 and len > {})", i % 40, (i % 255) | 1, i / 20)).collect();
     let filters = [
         format!("ip src host in {{{}}}", hosts.join(", ")),
         format!("ip dst net in {{{}}}", nets.join(", ")),

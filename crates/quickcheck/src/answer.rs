@@ -1,6 +1,10 @@
 //! What an engine says of a packet.
 
+use crate::packet::Packet;
 use std::fmt;
+
+/// Answers packets; `None` for a packet that is outside of the engine's domain.
+pub(crate) type Run<'e> = Box<dyn Fn(&[Packet]) -> Vec<Option<Answer>> + 'e>;
 
 /// What an engine says of one packet.
 ///

@@ -1,6 +1,6 @@
 //! Every engine that is present here, and what each makes of a filter or a program.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Run};
 use crate::command::Plugged;
 use crate::kernel::Attached;
 use crate::lua;
@@ -13,9 +13,6 @@ use decide::internals::ir::interp::Interp;
 use decide::internals::ir::verify::Verified;
 use decide::{Graph, Isa, REJECT};
 use pflang::{Backend, Calls, Compiler, Filter, Matcher};
-
-/// Answers packets; `None` for a packet that is outside of the engine's domain.
-pub(crate) type Run<'e> = Box<dyn Fn(&[Packet]) -> Vec<Option<Answer>> + 'e>;
 
 /// The engine that all others are compared with.
 pub(crate) const REFERENCE: usize = 0;

@@ -1,8 +1,7 @@
 //! Lua: a chunk for each subject, in a LuaJIT that is kept running.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Run};
 use crate::command::Plugged;
-use crate::engines::Run;
 use crate::subject::Subject;
 use pflang::Compiler;
 use std::fmt::Write as _;
