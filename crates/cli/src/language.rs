@@ -150,28 +150,28 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<FilterText, Failure> {
 
 /// The text of a filter file, without the comments in it.
 pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
-    read_file(path, blank_comments)
+    read_file(path, "filter", blank_comments)
 }
 
 /// The program in a file, which has comments of its own.
 pub(crate) fn program_file(path: &Path) -> Result<FilterText, Failure> {
-    read_file(path, |_| ())
+    read_file(path, "program", |_| ())
 }
 
-fn read_file(path: &Path, prepare: fn(&mut [u8])) -> Result<FilterText, Failure> {
+/// The text in a file, which is to hold a filter or a program.
+fn read_file(path: &Path, what: &str, prepare: fn(&mut [u8])) -> Result<FilterText, Failure> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
     let name = path.display();
     read.map_err(|error| {
-        Failure::world(format!("cannot read the filter file {name}: {error}")).if_missing(path, &error)
+        Failure::world(format!("cannot read the {what} file {name}: {error}")).if_missing(path, &error)
     })?;
     prepare(&mut bytes);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let what = Failure::user(format!("the filter file {name} is not UTF-8 text: byte {at}"));
-        what.help(
-            "behind `-F` or `@` stands the name of a file that holds a filter; a capture stands behind that",
-        )
+        Failure::user(format!("the {what} file {name} is not UTF-8 text: byte {at}")).help(format_args!(
+            "behind `-F` or `@` stands the name of a file that holds a {what}; a capture stands behind that"
+        ))
     })?;
     Ok(FilterText { text, file: Some(path.to_owned()), program: None })
 }

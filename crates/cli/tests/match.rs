@@ -120,7 +120,7 @@ fn what_is_wrong_is_told() {
         (&["--set", "a b=c", "match {}", CAPTURE], 2, "web='tcp port 80'"),
         (&["match { $x => a }", CAPTURE], 2, "`$x` stands for nothing"),
         (&["match { tcp => a }", "missing.pcap"], 3, "missing.pcap"),
-        (&["-F", "missing.match", CAPTURE], 3, "missing.match"),
+        (&["-F", "missing.match", CAPTURE], 3, "cannot read the program file missing.match"),
         (&["--count", "match { arp and tcp => a }", CAPTURE], 1, "PF"),
         (&["--count", "match { otherwise => a, tcp => b }", CAPTURE], 0, "this clause is never reached"),
         (&["--count", "match { len = 1 => a }", CAPTURE], 1, ""),
