@@ -1,0 +1,13 @@
+//! What protocol a flow speaks.
+//!
+//! Tier 1 is our own identification, in safe Rust, in the thread that forwards packets. Tier 2 is nDPI, in a process of its own.
+
+#![deny(unsafe_code)]
+
+mod message;
+pub mod protocol;
+mod verdict;
+
+pub use message::Message;
+pub use protocol::Protocol;
+pub use verdict::{By, Confidence, Details, Verdict};

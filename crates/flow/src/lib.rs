@@ -1,0 +1,3 @@
+//! Flows: who speaks to whom, in both directions, and since when.
+
+#![deny(unsafe_code)]
