@@ -2,5 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod l7_fw;
 pub mod reject;
 pub mod rules;
+mod syslog;
+
+pub use l7_fw::{L7Fw, Log};
