@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod l7_fw;
+pub mod record;
 pub mod reject;
+pub mod report;
 pub mod rules;
 mod syslog;
 
