@@ -43,6 +43,7 @@ mod trace;
 mod units;
 mod unwritable;
 mod values;
+mod wall;
 mod words;
 
 use args::{Cli, Command};
@@ -88,6 +89,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
+        Command::Wall(args) => wall::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Quickcheck(args) => quickcheck::run(args),

@@ -10,3 +10,11 @@ pub mod rules;
 mod syslog;
 
 pub use l7_fw::{L7Fw, Log};
+
+use engine::Registry;
+
+/// The classes that a graph file can name.
+#[must_use]
+pub fn registry() -> Registry {
+    Registry::new().with::<L7Fw>()
+}

@@ -1,0 +1,16 @@
+//! `sluss wall`: what flows speak, and what becomes of them.
+
+mod protocols;
+
+use crate::args::WallArgs;
+use crate::exit::{Failure, Outcome};
+use crate::terminal::Terminal;
+
+/// Runs the command.
+pub(crate) fn run(args: &WallArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    match args {
+        WallArgs::Spy(args) => spy::run(args, terminal),
+        WallArgs::Filter(args) => filter::run(args, terminal),
+        WallArgs::Protocols(args) => protocols::run(args),
+    }
+}
