@@ -1,0 +1,560 @@
+//! All together: packets in, their flows out.
+//!
+//! ```text
+//!  burst ─► decode, fragments ─► hash, prefetch ─► find or insert ─► TCP, counts, times ─► Seen
+//!                    │                                     │
+//!                    └─► NoFlow, counted              Ended: idle, active, closed, evicted ─► the caller
+//! ```
+//!
+//! Time is that of packets, so a capture gives the same flows each time, however fast it is read. It may go back. A packet that comes after its flow
+//! has timed out begins a new one, whether a sweep has met the old one or not.
+
+use crate::decode::{Decoded, NoFlow, decode, is_syn};
+use crate::fragments::{DATAGRAMS, Fragments};
+use crate::key::{Direction, Key, Secret};
+use crate::table::{Found, Slot, Table, TableError};
+use crate::tcp::{Tcp, TcpState};
+use wire::LinkType;
+
+const SECOND: u64 = 1_000_000_000;
+/// Packets whose memory is waited for together.
+const BURST: usize = 32;
+/// All buckets are swept once in this time, if packets come fast enough.
+const SWEEP_NS: u64 = 4 * SECOND;
+/// Buckets swept for each packet at most.
+const SWEEP_PER_PACKET: usize = 2;
+
+/// A packet to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Its captured bytes.
+    pub frame: &'a [u8],
+    /// What they begin with.
+    pub linktype: LinkType,
+    /// When it was captured.
+    pub time_ns: u64,
+    /// Its length on the wire, which is what flows count.
+    pub wire_len: u32,
+}
+
+/// After what time without packets flows end, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Open TCP connections.
+    pub idle_tcp: u64,
+    /// All that is not TCP.
+    pub idle_udp: u64,
+    /// TCP connections whose handshake is not over.
+    pub half_open: u64,
+    /// TCP connections that are over. A SYN on such a connection begins a new flow at once, unless this is [`Timeouts::NEVER`].
+    pub closed: u64,
+    /// Since the first packet, whether packets come or not: the flow goes on as a new one.
+    pub active: u64,
+}
+
+impl Timeouts {
+    /// No timeout.
+    pub const NEVER: u64 = u64::MAX;
+
+    /// The shortest.
+    fn least(&self) -> u64 {
+        [self.idle_tcp, self.idle_udp, self.half_open, self.closed, self.active]
+            .into_iter()
+            .fold(u64::MAX, u64::min)
+    }
+}
+
+/// Connections for 5 minutes, other flows for 1, half-open ones for 10 s, closed ones for 5 s, and no limit for active ones.
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            idle_tcp: 300 * SECOND,
+            idle_udp: 60 * SECOND,
+            half_open: 10 * SECOND,
+            closed: 5 * SECOND,
+            active: Timeouts::NEVER,
+        }
+    }
+}
+
+/// What becomes of TCP connections that were not seen from their SYN on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Midstream {
+    /// They are flows, and count as established.
+    #[default]
+    Established,
+    /// They are none.
+    Ignored,
+}
+
+/// What a tracker is made by.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Flows at most, 1 to [`CAPACITY_MAX`](crate::table::CAPACITY_MAX).
+    pub capacity: usize,
+    /// Datagrams at most of which later fragments are followed.
+    pub datagrams: usize,
+    /// When flows end.
+    pub timeouts: Timeouts,
+    /// What becomes of connections without SYN.
+    pub midstream: Midstream,
+    /// What keys are hashed under.
+    pub secret: Secret,
+}
+
+/// A quarter of a million flows, a random secret.
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            capacity: 1 << 18,
+            datagrams: DATAGRAMS,
+            timeouts: Timeouts::default(),
+            midstream: Midstream::default(),
+            secret: Secret::random(),
+        }
+    }
+}
+
+/// A flow: what its owner stores, and what was counted.
+///
+/// PERF: with a value of 24 bytes, key, generation and this fill two cache lines, which are fetched together. Counts apart would be a third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Flow<V> {
+    /// What its owner stores.
+    pub value: V,
+    bytes: [u64; 2],
+    first_ns: u64,
+    last_ns: u64,
+    packets_low: [u32; 2],
+    packets_high: [u16; 2],
+    tcp: Tcp,
+}
+
+/// What was counted of a flow. Pairs are by [`Direction::index`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets each way.
+    pub packets: [u64; 2],
+    /// Bytes on the wire each way, link headers included.
+    pub bytes: [u64; 2],
+    /// When the first packet came.
+    pub first_ns: u64,
+    /// When the last one came.
+    pub last_ns: u64,
+    /// The direction of who has begun: by SYN, or else by the first packet.
+    pub initiator: Direction,
+    /// Where the connection stands, if it is TCP.
+    pub tcp: TcpState,
+    /// Whether it is TCP and was not seen from SYN on.
+    pub is_midstream: bool,
+}
+
+impl<V> Flow<V> {
+    fn new(value: V, direction: Direction, time_ns: u64) -> Flow<V> {
+        Flow {
+            value,
+            bytes: [0; 2],
+            first_ns: time_ns,
+            last_ns: time_ns,
+            packets_low: [0; 2],
+            packets_high: [0; 2],
+            tcp: Tcp::begun_by(direction),
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let packets = |at: usize| u64::from(self.packets_high[at]) << 32 | u64::from(self.packets_low[at]);
+        Stats {
+            packets: [packets(0), packets(1)],
+            bytes: self.bytes,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            initiator: self.tcp.initiator(),
+            tcp: self.tcp.state(),
+            is_midstream: self.tcp.is_midstream(),
+        }
+    }
+
+    /// Counts a packet.
+    #[inline(always)]
+    fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>) {
+        let at = decoded.direction.index();
+        let (low, carry) = self.packets_low[at].overflowing_add(1);
+        self.packets_low[at] = low;
+        self.packets_high[at] = self.packets_high[at].wrapping_add(carry.into());
+        self.bytes[at] += u64::from(packet.wire_len);
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        if decoded.is_tcp() {
+            self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
+        }
+    }
+
+    /// Whether both ends have spoken, and the flow is not over: such make room for others last.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        let state = self.tcp.state();
+        self.packets_low[0] != 0 && self.packets_low[1] != 0 && !state.is_half_open() && !state.is_closed()
+    }
+
+    /// Why the flow is over, if it is.
+    #[inline(always)]
+    fn is_over(&self, timeouts: &Timeouts, now_ns: u64) -> Option<EndReason> {
+        let state = self.tcp.state();
+        let (idle_ns, why) = match state {
+            TcpState::None => (timeouts.idle_udp, EndReason::Idle),
+            _ if state.is_closed() => (timeouts.closed, EndReason::Closed),
+            _ if state.is_half_open() => (timeouts.half_open, EndReason::Idle),
+            _ => (timeouts.idle_tcp, EndReason::Idle),
+        };
+        if now_ns.saturating_sub(self.last_ns) > idle_ns {
+            Some(why)
+        } else if now_ns.saturating_sub(self.first_ns) > timeouts.active {
+            Some(EndReason::Active)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EndReason {
+    /// No packet came for long.
+    Idle,
+    /// It has gone on for long; its packets are a new flow from here on.
+    Active,
+    /// Its TCP connection was closed or reset, and then no packet came, or that of a new connection.
+    Closed,
+    /// It made room for another.
+    Evicted,
+    /// It was removed, or there are no more packets.
+    Removed,
+}
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended<V> {
+    /// Its key.
+    pub key: Key,
+    /// What was counted.
+    pub stats: Stats,
+    /// What its owner has stored.
+    pub value: V,
+    /// Why it ended.
+    pub why: EndReason,
+}
+
+impl<V> Ended<V> {
+    fn new(key: Key, flow: Flow<V>, why: EndReason) -> Ended<V> {
+        Ended { key, stats: flow.stats(), value: flow.value, why }
+    }
+}
+
+/// A packet that belongs to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The flow. A later packet of the burst may have taken its slot, of which the generation tells.
+    pub slot: Slot,
+    /// Whether this is its first packet.
+    pub is_new: bool,
+    /// What the packet says.
+    pub decoded: Decoded,
+}
+
+/// What a tracker has counted. Each packet is in a flow, or without one for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// All packets.
+    pub packets: u64,
+    /// Those that belong to flows.
+    pub in_flows: u64,
+    /// Those that do not, by reason, in the order of [`NoFlow::ALL`].
+    pub no_flow: [u64; NoFlow::ALL.len()],
+    /// Flows that began.
+    pub created: u64,
+    /// Flows that ended, by reason, in the order of [`EndReason`].
+    pub ended: [u64; 5],
+}
+
+impl Counters {
+    /// Packets without a flow, for this reason.
+    #[must_use]
+    pub fn without_flow(&self, why: NoFlow) -> u64 {
+        self.no_flow[why as usize]
+    }
+
+    /// Flows that ended for this reason.
+    #[must_use]
+    pub fn ended(&self, why: EndReason) -> u64 {
+        self.ended[why as usize]
+    }
+}
+
+/// The flows of packets.
+///
+/// ```
+/// use flow::{Packet, Settings, Tracker};
+/// use wire::LinkType;
+/// let there = *b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\xc0\0\x02\x01\xc0\0\x02\x02\x14\xe9\0\x35\0\x08\0\0";
+/// let back = *b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\xc0\0\x02\x02\xc0\0\x02\x01\0\x35\x14\xe9\0\x08\0\0";
+/// let packet = |frame| Packet { frame, linktype: LinkType::RAW, time_ns: 0, wire_len: 28 };
+/// let mut tracker: Tracker<u32> = Tracker::new(&Settings { capacity: 100, ..Settings::default() })?;
+/// let mut seen = Vec::new();
+/// tracker.burst(&[packet(&there), packet(&back)], &mut seen, |_ended| {});
+/// let (first, second) = (seen[0].unwrap(), seen[1].unwrap());
+/// assert_eq!((first.slot, first.is_new, second.is_new), (second.slot, true, false));
+/// *tracker.value_mut(first.slot).unwrap() = 7;
+/// tracker.finish(|ended| assert_eq!((ended.value, ended.stats.bytes), (7, [28, 28])));
+/// # Ok::<(), flow::table::TableError>(())
+/// ```
+#[derive(Debug)]
+pub struct Tracker<V> {
+    table: Table<Flow<V>>,
+    fragments: Fragments,
+    timeouts: Timeouts,
+    least_ns: u64,
+    midstream: Midstream,
+    now_ns: u64,
+    swept_ns: u64,
+    counters: Counters,
+}
+
+impl<V: Default> Tracker<V> {
+    /// A tracker. All its memory is reserved here.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Table::new`].
+    pub fn new(settings: &Settings) -> Result<Tracker<V>, TableError> {
+        Ok(Tracker {
+            table: Table::new(settings.capacity, settings.secret.clone())?,
+            fragments: Fragments::new(settings.datagrams),
+            timeouts: settings.timeouts,
+            least_ns: settings.timeouts.least(),
+            midstream: settings.midstream,
+            now_ns: 0,
+            swept_ns: 0,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The table of flows.
+    #[must_use]
+    pub fn table(&self) -> &Table<Flow<V>> {
+        &self.table
+    }
+
+    /// Bytes of memory for flows, which stay the same.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.table.bytes()
+    }
+
+    /// As [`Table::populate`].
+    pub fn populate(&mut self) {
+        self.table.populate();
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// A flow, if it is still there.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, slot: Slot) -> Option<&Flow<V>> {
+        self.table.get(slot)
+    }
+
+    /// What its owner has stored of a flow, if it is still there.
+    #[inline]
+    #[must_use]
+    pub fn value_mut(&mut self, slot: Slot) -> Option<&mut V> {
+        self.table.get_mut(slot).map(|flow| &mut flow.value)
+    }
+
+    /// The flow of a key, such as that which an error of ICMP quotes.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<Slot> {
+        self.table.find(key, self.table.hash(key))
+    }
+
+    /// All flows that are there, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, Key, &Flow<V>)> {
+        self.table.iter()
+    }
+
+    /// Looks at packets, in order. `seen` holds then what became of each; what it held before is gone. Flows that end are handed to `ended`.
+    pub fn burst(
+        &mut self,
+        packets: &[Packet<'_>],
+        seen: &mut Vec<Result<Seen, NoFlow>>,
+        mut ended: impl FnMut(Ended<V>),
+    ) {
+        seen.clear();
+        for packets in packets.chunks(BURST) {
+            let start = seen.len();
+            let mut hashes = [0; BURST];
+            for (packet, hash) in packets.iter().zip(&mut hashes) {
+                seen.push(self.begin(packet, hash));
+            }
+            for (seen, hash) in seen[start..].iter().zip(&hashes) {
+                if seen.is_ok() {
+                    self.table.prefetch_entry(*hash);
+                }
+            }
+            for ((packet, hash), result) in packets.iter().zip(&hashes).zip(&mut seen[start..]) {
+                self.now_ns = packet.time_ns;
+                let Ok(seen) = result else { continue };
+                if let Err(why) = self.enter(packet, *hash, seen, &mut ended) {
+                    *result = Err(why);
+                }
+            }
+            for result in &seen[start..] {
+                match result {
+                    Ok(_) => self.counters.in_flows += 1,
+                    Err(why) => self.counters.no_flow[*why as usize] += 1,
+                }
+            }
+            self.counters.packets += packets.len() as u64;
+        }
+        self.sweep(packets.len(), &mut ended);
+    }
+
+    /// Ends flows that have timed out, of so many buckets of the table, where the last call has stopped. [`Tracker::burst`] does some of this work by
+    /// itself; this is for times without packets.
+    pub fn expire(&mut self, now_ns: u64, buckets: usize, mut ended: impl FnMut(Ended<V>)) {
+        let (timeouts, counters) = (&self.timeouts, &mut self.counters);
+        self.table.sweep(
+            now_ns,
+            self.least_ns,
+            buckets,
+            |flow| flow.is_over(timeouts, now_ns),
+            |key, flow, why| {
+                counters.ended[why as usize] += 1;
+                ended(Ended::new(key, flow, why));
+            },
+        );
+    }
+
+    /// Ends a flow, if it is still there.
+    pub fn remove(&mut self, slot: Slot) -> Option<Ended<V>> {
+        let (key, flow) = self.table.remove(slot)?;
+        self.counters.ended[EndReason::Removed as usize] += 1;
+        Some(Ended::new(key, flow, EndReason::Removed))
+    }
+
+    /// Ends all flows, in no order: those that have timed out for that reason, the others as removed.
+    pub fn finish(&mut self, mut ended: impl FnMut(Ended<V>)) {
+        let (timeouts, counters, now_ns) = (&self.timeouts, &mut self.counters, self.now_ns);
+        self.table.sweep(
+            now_ns,
+            0,
+            self.table.buckets(),
+            |flow| Some(flow.is_over(timeouts, now_ns).unwrap_or(EndReason::Removed)),
+            |key, flow, why| {
+                counters.ended[why as usize] += 1;
+                ended(Ended::new(key, flow, why));
+            },
+        );
+    }
+
+    /// What can be said of a packet by itself and its fragments.
+    #[inline(always)]
+    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64) -> Result<Seen, NoFlow> {
+        let mut decoded = decode(packet.linktype, packet.frame)?;
+        if !self.fragments.follow(&mut decoded, packet.time_ns) {
+            return Err(NoFlow::Fragment);
+        }
+        *hash = self.table.hash(&decoded.key);
+        self.table.prefetch(*hash);
+        Ok(Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, decoded })
+    }
+
+    /// Finds the flow of a packet or begins one, and counts.
+    #[inline(always)]
+    fn enter(
+        &mut self,
+        packet: &Packet<'_>,
+        hash: u64,
+        seen: &mut Seen,
+        ended: &mut impl FnMut(Ended<V>),
+    ) -> Result<(), NoFlow> {
+        let decoded = &seen.decoded;
+        let is_begin = !decoded.is_tcp() || is_syn(decoded.tcp.flags);
+        if self.midstream == Midstream::Ignored && !is_begin && self.table.find(&decoded.key, hash).is_none()
+        {
+            return Err(NoFlow::Midstream);
+        }
+        let mut found = self.find_or_insert(decoded, hash, packet.time_ns);
+        if !found.is_new
+            && let Some(flow) = self.table.get(found.slot)
+            && let Some(why) = self.is_over(flow, decoded, packet.time_ns)
+        {
+            // Its packet is one of a new flow.
+            if let Some((key, flow)) = self.table.remove(found.slot) {
+                self.counters.ended[why as usize] += 1;
+                ended(Ended::new(key, flow, why));
+            }
+            if self.midstream == Midstream::Ignored && !is_begin {
+                return Err(NoFlow::Midstream);
+            }
+            found = self.find_or_insert(decoded, hash, packet.time_ns);
+        }
+        (seen.slot, seen.is_new) = (found.slot, found.is_new);
+        if found.is_new {
+            self.counters.created += 1;
+        }
+        if let Some((key, flow)) = found.evicted {
+            self.counters.ended[EndReason::Evicted as usize] += 1;
+            ended(Ended::new(key, flow, EndReason::Evicted));
+        }
+        if let Some(flow) = self.table.get_mut(found.slot) {
+            let was_settled = flow.is_settled();
+            flow.count(&seen.decoded, packet);
+            let is_settled = flow.is_settled();
+            if was_settled != is_settled {
+                self.table.protect(found.slot, is_settled);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn find_or_insert(&mut self, decoded: &Decoded, hash: u64, time_ns: u64) -> Found<Flow<V>> {
+        let flow = || Flow::new(V::default(), decoded.direction, time_ns);
+        self.table.find_or_insert(&decoded.key, hash, time_ns, flow)
+    }
+
+    /// Why the flow of a packet is over before it, if it is.
+    #[inline(always)]
+    fn is_over(&self, flow: &Flow<V>, decoded: &Decoded, now_ns: u64) -> Option<EndReason> {
+        let is_reopened = self.timeouts.closed != Timeouts::NEVER
+            && flow.tcp.state().is_closed()
+            && decoded.is_tcp()
+            && is_syn(decoded.tcp.flags);
+        if is_reopened { Some(EndReason::Closed) } else { flow.is_over(&self.timeouts, now_ns) }
+    }
+
+    /// Sweeps as much of the table as is due.
+    #[inline]
+    fn sweep(&mut self, packets: usize, ended: &mut impl FnMut(Ended<V>)) {
+        let elapsed_ns = self.now_ns.saturating_sub(self.swept_ns).min(SWEEP_NS);
+        let due = (elapsed_ns as usize).wrapping_mul(self.table.buckets()) / SWEEP_NS as usize;
+        if due == 0 {
+            // Time that has gone back begins anew.
+            self.swept_ns = self.swept_ns.min(self.now_ns);
+            return;
+        }
+        self.swept_ns = self.now_ns;
+        self.expire(self.now_ns, due.min(SWEEP_PER_PACKET * packets), ended);
+    }
+}
+
+#[cfg(test)]
+mod tests;
