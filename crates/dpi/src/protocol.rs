@@ -202,7 +202,10 @@ mod tests {
             let own = [protocol.name(Naming::Ndpi), protocol.name(Naming::Snabbwall)];
             for name in own.into_iter().chain(protocol.aliases()) {
                 let owner = seen.insert(name.to_ascii_lowercase(), protocol);
-                assert!(owner.is_none_or(|owner| owner == protocol), "{name} is of {owner:?} and {protocol:?}");
+                assert!(
+                    owner.is_none_or(|owner| owner == protocol),
+                    "{name} is of {owner:?} and {protocol:?}"
+                );
                 assert_eq!(Protocol::named(name), Some(protocol));
             }
         }
