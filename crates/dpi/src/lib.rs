@@ -6,6 +6,7 @@
 
 mod message;
 pub mod protocol;
+pub mod tier1;
 mod verdict;
 
 pub use message::Message;
