@@ -5,8 +5,12 @@
 #![deny(unsafe_code)]
 
 mod message;
+#[allow(unsafe_code)]
+pub mod ndpi;
 pub mod protocol;
 mod verdict;
+#[allow(unsafe_code)]
+pub mod worker;
 
 pub use message::Message;
 pub use protocol::Protocol;
