@@ -1,0 +1,1 @@
+use crate::Test; pub(crate) const TESTS: &[Test] = &[];
