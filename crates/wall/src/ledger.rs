@@ -144,7 +144,8 @@ impl Outcomes {
         let count = records.iter().map(|record| record.number).max().unwrap_or(0);
         let mut outcomes = vec![Outcome::default(); count as usize];
         for record in records {
-            if let Some(outcome) = (record.number as usize).checked_sub(1).and_then(|at| outcomes.get_mut(at)) {
+            if let Some(outcome) = (record.number as usize).checked_sub(1).and_then(|at| outcomes.get_mut(at))
+            {
                 let packets = u32::try_from(record.total_packets()).unwrap_or(u32::MAX);
                 let dpi::Verdict { protocol, master, .. } = record.verdict;
                 *outcome = Outcome { protocol, master, packets };

@@ -154,7 +154,13 @@ pub(crate) struct WallFilterArgs {
     #[command(flatten)]
     pub(crate) from: FromArgs,
     /// The rules: { HTTP = "reject", default = "accept" }.
-    #[arg(short = 'e', long = "rules-exp", value_name = "RULES", required_unless_present = "rules_file", conflicts_with = "rules_file")]
+    #[arg(
+        short = 'e',
+        long = "rules-exp",
+        value_name = "RULES",
+        required_unless_present = "rules_file",
+        conflicts_with = "rules_file"
+    )]
     pub(crate) rules: Option<String>,
     /// Read the rules from a file.
     #[arg(short = 'f', long = "rules-file", visible_alias = "rule-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -179,7 +185,14 @@ pub(crate) struct WallFilterArgs {
     )]
     pub(crate) offline: bool,
     /// Log what is dropped or rejected to the system log: on, off.
-    #[arg(short, long, value_name = "LEVEL", default_value = "off", hide_possible_values = true, hide_default_value = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "LEVEL",
+        default_value = "off",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) log: LogLevel,
     /// Hardware address that ICMP errors come from.
     #[arg(short, long, value_name = "MAC")]

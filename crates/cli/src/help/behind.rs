@@ -324,7 +324,13 @@ const WALL_FILTER: Behind = Behind {
         "sluss wall filter -p -e \"{ HTTP = 'reject', default = 'accept' }\" pcap a.pcap",
         "sluss wall filter -f rules.lua -o passed.pcap -r told.pcap pcap a.pcap",
     ],
-    exit_codes: &[("0", "done"), ("2", "wrong rules or flag"), ("3", "no such input, or the system refused"), INTERNAL, DAMAGED],
+    exit_codes: &[
+        ("0", "done"),
+        ("2", "wrong rules or flag"),
+        ("3", "no such input, or the system refused"),
+        INTERNAL,
+        DAMAGED,
+    ],
     ..NOTHING
 };
 

@@ -10,8 +10,9 @@ use serde_json::json;
 
 /// Prints them, sorted by name.
 pub(crate) fn run(args: &ProtocolsArgs) -> Result<Outcome, Failure> {
-    let mut protocols: Vec<Protocol> =
-        Protocol::all().filter(|protocol| *protocol != Protocol::UNKNOWN && is_asked_for(*protocol, args)).collect();
+    let mut protocols: Vec<Protocol> = Protocol::all()
+        .filter(|protocol| *protocol != Protocol::UNKNOWN && is_asked_for(*protocol, args))
+        .collect();
     protocols.sort_unstable_by_key(|protocol| protocol.name(Naming::Ndpi).to_ascii_lowercase());
     if protocols.is_empty() {
         return Ok(Outcome::NothingMatched);

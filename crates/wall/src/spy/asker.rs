@@ -54,14 +54,7 @@ impl Asker {
     pub(super) fn start(options: Options) -> Result<Asker, WorkerError> {
         let worker = Worker::start(Options { flows: QUESTIONS_MAX, ..options })?;
         let protocols = worker.names().protocols().iter().map(|known| named(&known.name)).collect();
-        Ok(Asker {
-            worker,
-            protocols,
-            questions: Vec::new(),
-            free: Vec::new(),
-            answers: Vec::new(),
-            full: 0,
-        })
+        Ok(Asker { worker, protocols, questions: Vec::new(), free: Vec::new(), answers: Vec::new(), full: 0 })
     }
 
     pub(super) fn names(&self) -> &Names {
@@ -153,7 +146,11 @@ impl Asker {
         self.with_room(waits, |worker| worker.give_up(flow, false))
     }
 
-    fn with_room(&mut self, waits: bool, mut submit: impl FnMut(&mut Worker) -> Result<(), Refused>) -> Result<(), Refused> {
+    fn with_room(
+        &mut self,
+        waits: bool,
+        mut submit: impl FnMut(&mut Worker) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         match submit(&mut self.worker) {
             Err(Refused::Full) if waits => {
                 let answers = &mut self.answers;
@@ -176,7 +173,8 @@ impl Asker {
 
     /// Questions about flows that are over, of which the last word has not come.
     pub(super) fn take_orphans(&mut self) -> Vec<Box<Record>> {
-        let left: Vec<u32> = (0..self.questions.len() as u32).filter(|at| self.questions[*at as usize].is_open).collect();
+        let left: Vec<u32> =
+            (0..self.questions.len() as u32).filter(|at| self.questions[*at as usize].is_open).collect();
         let records = left.iter().filter_map(|at| self.questions[*at as usize].record.take()).collect();
         left.into_iter().for_each(|at| self.close(at));
         records

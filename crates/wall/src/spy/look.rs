@@ -137,7 +137,8 @@ impl Look {
     pub(super) fn verdict(&self, evidence: impl Fn(u8) -> &'static str) -> Verdict {
         let by = [By::Nobody, By::Tier1, By::Ndpi][usize::from(self.sure & 3).min(2)];
         use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
-        let confidence = [Unknown, Port, Address, Related, Partial, Payload][usize::from(self.sure >> 2).min(5)];
+        let confidence =
+            [Unknown, Port, Address, Related, Partial, Payload][usize::from(self.sure >> 2).min(5)];
         Verdict {
             protocol: Protocol::from_number(self.protocol),
             master: Protocol::from_number(self.master),
@@ -157,7 +158,10 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out() {
         let mut look = Look::new(7, flow::Direction::Down);
-        assert_eq!((look.first(), look.state(), look.start(), look.details()), (flow::Direction::Down, State::None, None, None));
+        assert_eq!(
+            (look.first(), look.state(), look.start(), look.details()),
+            (flow::Direction::Down, State::None, None, None)
+        );
         look.set_start(0);
         assert_eq!((look.start(), look.details()), (Some(0), None));
         for state in [State::Tier1(0), State::Asked(u32::MAX), State::None, State::Tier1(9)] {
@@ -165,8 +169,21 @@ mod tests {
             assert_eq!(look.state(), state);
         }
         for by in [By::Nobody, By::Tier1, By::Ndpi] {
-            for confidence in [Confidence::Unknown, Confidence::Port, Confidence::Address, Confidence::Related, Confidence::Partial, Confidence::Payload] {
-                let verdict = Verdict { protocol: Protocol::HTTP, master: Protocol::TLS, by, confidence, evidence: "x" };
+            for confidence in [
+                Confidence::Unknown,
+                Confidence::Port,
+                Confidence::Address,
+                Confidence::Related,
+                Confidence::Partial,
+                Confidence::Payload,
+            ] {
+                let verdict = Verdict {
+                    protocol: Protocol::HTTP,
+                    master: Protocol::TLS,
+                    by,
+                    confidence,
+                    evidence: "x",
+                };
                 look.set_verdict(&verdict, 3);
                 assert_eq!(look.verdict(|number| if number == 3 { "x" } else { "y" }), verdict);
             }

@@ -85,7 +85,6 @@ pub struct Identified {
 }
 
 /// Looks at packets, and says what their flows speak.
-#[derive(Debug)]
 pub struct Spy {
     tracker: Tracker<Look>,
     seen: Vec<Result<Seen, NoFlow>>,
@@ -117,6 +116,15 @@ struct Books {
 struct Told<'a> {
     tags: &'a mut [Tag],
     waits: bool,
+}
+
+impl std::fmt::Debug for Spy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spy")
+            .field("flows", &self.flows())
+            .field("waits", &self.waits)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Spy {
@@ -263,7 +271,13 @@ impl Spy {
         let transport = decoded.protocol();
         if transport != ip::TCP && transport != ip::UDP {
             if let Some(protocol) = by_ip_protocol(transport) {
-                let verdict = Verdict { protocol, by: By::Tier1, confidence: Confidence::Payload, evidence: "IP protocol", ..Verdict::default() };
+                let verdict = Verdict {
+                    protocol,
+                    by: By::Tier1,
+                    confidence: Confidence::Payload,
+                    evidence: "IP protocol",
+                    ..Verdict::default()
+                };
                 self.settle(seen.slot, &verdict, Details::default());
             } else {
                 look.set_phase(Phase::Settled);
@@ -464,7 +478,9 @@ impl Spy {
             question.changes.push((from, verdict.protocol.number(), verdict.master.number()));
             self.note_verdict(slot, verdict, answer.details);
         }
-        if answer.done && let Some(look) = self.tracker.value_mut(slot) {
+        if answer.done
+            && let Some(look) = self.tracker.value_mut(slot)
+        {
             look.set_state(State::None);
             // What was lost with a worker may be asked again.
             look.set_phase(if answer.reason == Reason::Lost { Phase::Handed } else { Phase::Settled });
@@ -492,7 +508,9 @@ impl Spy {
             asker.question(at).changes.clear();
             // Answered within the burst: nothing more is to come.
             let slot = asker.question(at).slot;
-            let is_asked = slot.is_some_and(|slot| self.tracker.flow(slot).is_some_and(|flow| flow.value.state() == State::Asked(at)));
+            let is_asked = slot.is_some_and(|slot| {
+                self.tracker.flow(slot).is_some_and(|flow| flow.value.state() == State::Asked(at))
+            });
             if !is_asked && asker.question(at).record.is_none() {
                 asker.close(at);
             }
@@ -506,9 +524,15 @@ impl Spy {
     fn tell_outcomes(&mut self, tags: &mut [Tag]) {
         let Some(outcomes) = &self.outcomes else { return };
         for (seen, tag) in self.seen.iter().zip(tags) {
-            if let Ok(seen) = seen && let Some(flow) = self.tracker.flow(seen.slot) {
+            if let Ok(seen) = seen
+                && let Some(flow) = self.tracker.flow(seen.slot)
+            {
                 let outcome = outcomes.get(flow.value.number.into());
-                *tag = Tag { protocol: outcome.protocol.number(), master: outcome.master.number(), packets: outcome.packets };
+                *tag = Tag {
+                    protocol: outcome.protocol.number(),
+                    master: outcome.master.number(),
+                    packets: outcome.packets,
+                };
             }
         }
     }
@@ -564,7 +588,8 @@ impl Books {
                 if let Some(held) = held {
                     asker.answers.push(held);
                 }
-                if asker.give_up(at, waits).is_err() && asker.answers.last().is_none_or(|answer| !answer.done) {
+                if asker.give_up(at, waits).is_err() && asker.answers.last().is_none_or(|answer| !answer.done)
+                {
                     self.unasked += 1;
                     if let Some(record) = asker.question(at).record.take() {
                         asker.withdraw(at);
@@ -603,7 +628,10 @@ impl Books {
             first_ns: stats.first_ns,
             last_ns: stats.last_ns,
             verdict: look.verdict(|number| self.words.word(number)),
-            details: look.details().and_then(|place| self.store.get(place)).map(|details| Box::new(details.clone())),
+            details: look
+                .details()
+                .and_then(|place| self.store.get(place))
+                .map(|details| Box::new(details.clone())),
             end,
         }
     }
@@ -630,14 +658,14 @@ fn tag(look: &Look) -> Tag {
 
 fn message<'a>(packet: &Packet<'a>, seen: &Seen, look: &Look) -> Message<'a> {
     let decoded = &seen.decoded;
-    let ((_, source_port), (_, destination_port)) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
+    let (source, destination) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
     let forward = decoded.direction == look.first();
     Message {
         transport: decoded.protocol(),
         ipv6: decoded.key.is_v6(),
         forward,
-        source_port,
-        destination_port,
+        source_port: source.port(),
+        destination_port: destination.port(),
         sequence: decoded.tcp.seq,
         start: look.start().filter(|_| forward),
         payload: packet.frame.get(decoded.payload()).unwrap_or_default(),
