@@ -55,6 +55,8 @@ use terminal::Terminal;
 use wire::plural;
 
 fn main() -> ExitCode {
+    // Before anything else: this process may be the one in which nDPI runs.
+    dpi::worker::enter();
     std::panic::set_hook(Box::new(exit::note_place));
     signals::fail_at_file_size();
     let mut command = help::command();

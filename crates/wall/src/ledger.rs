@@ -2,6 +2,7 @@
 
 use crate::record::Record;
 use dpi::Protocol;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Records that wait to be taken, at most; later ones are counted and not told of.
@@ -22,6 +23,8 @@ pub struct Ledger(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     wanted: Wanted,
+    packets: AtomicU64,
+    bytes: AtomicU64,
     pages: Mutex<Pages>,
 }
 
@@ -53,7 +56,12 @@ impl Ledger {
     /// An empty ledger for this.
     #[must_use]
     pub fn new(wanted: Wanted) -> Ledger {
-        Ledger(Arc::new(Shared { wanted, pages: Mutex::default() }))
+        Ledger(Arc::new(Shared {
+            wanted,
+            packets: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            pages: Mutex::default(),
+        }))
     }
 
     /// What it is for.
@@ -72,6 +80,18 @@ impl Ledger {
     #[must_use]
     pub fn take_ended(&self) -> Vec<Record> {
         std::mem::take(&mut self.pages().ended)
+    }
+
+    /// Packets, and their bytes on the wire, that were looked at.
+    #[must_use]
+    pub fn looked_at(&self) -> (u64, u64) {
+        (self.0.packets.load(Ordering::Relaxed), self.0.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Counts packets. There is one writer.
+    pub(crate) fn count(&self, packets: u64, bytes: u64) {
+        self.0.packets.fetch_add(packets, Ordering::Relaxed);
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How many records there was no room for.

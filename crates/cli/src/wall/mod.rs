@@ -1,6 +1,10 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
+mod exact;
+mod filter;
 mod protocols;
+mod ran;
+mod spy;
 
 use crate::args::WallArgs;
 use crate::exit::{Failure, Outcome};

@@ -241,6 +241,9 @@ impl Spy {
         if self.outcomes.is_some() {
             self.tell_outcomes(told.tags);
         }
+        if let Some(ledger) = &self.books.ledger {
+            ledger.count(packets.len() as u64, packets.iter().map(|packet| u64::from(packet.wire_len)).sum());
+        }
         self.books.hand_over();
     }
 
