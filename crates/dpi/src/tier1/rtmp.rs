@@ -28,6 +28,13 @@ pub(super) fn detect(talk: Talk) -> Answer {
     if this.len() > 2 * CHUNK + 1 + CONNECT_WITHIN + CONNECT.len() && peer.len() > 2 * CHUNK {
         return Answer::No;
     }
+    // Both say version 3, and one sent a chunk and no more before the other began.
+    if this.len().min(peer.len()) == CHUNK + 1 {
+        return Answer::likely(Protocol::RTMP, "RTMP versions and chunk");
+    }
+    if peer.len() > CHUNK && this.len() > CHUNK {
+        return Answer::likely(Protocol::RTMP, "RTMP versions and chunks");
+    }
     // The client waits for an answer before it goes on.
     if peer.is_empty() && this.len() > CHUNK + 1 { Answer::No } else { Answer::Maybe }
 }
