@@ -11,7 +11,18 @@ use crate::Protocol;
 const REGISTERING: [&[u8]; 5] = [b"NICK", b"USER", b"PASS", b"CAP", b"AUTHENTICATE"];
 /// What a client may say later, which a flow that is picked up midstream begins with.
 const LATER: [&[u8]; 12] = [
-    b"ISON", b"JOIN", b"PRIVMSG", b"WHO", b"WHOIS", b"MODE", b"PING", b"PONG", b"NOTICE", b"TOPIC", b"NAMES", b"USERHOST",
+    b"ISON",
+    b"JOIN",
+    b"PRIVMSG",
+    b"WHO",
+    b"WHOIS",
+    b"MODE",
+    b"PING",
+    b"PONG",
+    b"NOTICE",
+    b"TOPIC",
+    b"NAMES",
+    b"USERHOST",
 ];
 
 pub(super) fn detect(line: &Line, talk: Talk) -> Answer {
@@ -74,6 +85,7 @@ fn is_from_server(line: &Line) -> bool {
         return false;
     };
     let numeric = command.len() == 3 && command.iter().all(u8::is_ascii_digit);
-    let words: [&[u8]; 8] = [b"NOTICE", b"PRIVMSG", b"JOIN", b"PART", b"QUIT", b"MODE", b"NICK", b"PONG"];
+    let words: [&[u8]; 9] =
+        [b"CAP", b"NOTICE", b"PRIVMSG", b"JOIN", b"PART", b"QUIT", b"MODE", b"NICK", b"PONG"];
     !prefix.is_empty() && !parameter.is_empty() && (numeric || words.contains(&command))
 }
