@@ -29,11 +29,10 @@ pub(super) fn detect(talk: Talk) -> Answer {
         return Answer::No;
     }
     // Both say version 3, and one sent a chunk and no more before the other began.
-    if this.len().min(peer.len()) == CHUNK + 1 {
+    if !peer.is_empty()
+        && (peer.len() == CHUNK + 1 || this.len() == CHUNK + 1 || peer.len().min(this.len()) > CHUNK)
+    {
         return Answer::likely(Protocol::RTMP, "RTMP versions and chunk");
-    }
-    if peer.len() > CHUNK && this.len() > CHUNK {
-        return Answer::likely(Protocol::RTMP, "RTMP versions and chunks");
     }
     // The client waits for an answer before it goes on.
     if peer.is_empty() && this.len() > CHUNK + 1 { Answer::No } else { Answer::Maybe }
