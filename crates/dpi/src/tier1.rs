@@ -11,7 +11,7 @@
 //! for, and ends with the answer.
 //!
 //! Bounds: [`Limits`] caps states and the bytes that they keep; a stream is kept up to [`STREAM_MAX`] bytes, a flow for [`PACKETS_MAX`] packets, or
-//! [`PACKETS_LIKELY_MAX`] if it began as one of our protocols does. Ports never decide: they choose between names of one format (DNS, mDNS, LLMNR).
+//! [`PACKETS_LIKELY_MAX`] if it began as one of our protocols does, or a segment is missing. Ports never decide: they choose between names of one format (DNS, mDNS, LLMNR).
 //!
 //! ```
 //! use dpi::tier1::{Step, Tier1};
@@ -69,7 +69,7 @@ pub use pool::StateId;
 pub const STREAM_MAX: usize = 17 * 1024;
 /// Packets with payload after which a flow that none of our protocols begins like is tier 2's.
 pub const PACKETS_MAX: u8 = 8;
-/// Packets with payload that are waited for when a flow began as one of our protocols does, and is not complete.
+/// Packets with payload that are waited for when a flow began as one of our protocols does, or a segment is missing.
 pub const PACKETS_LIKELY_MAX: u8 = 64;
 
 /// How much memory tier 1 may use.

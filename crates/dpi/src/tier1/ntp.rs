@@ -8,8 +8,7 @@ use crate::{Message, Protocol};
 
 /// Seconds from 1900 to 1990.
 const YEAR_1990: u32 = 2_840_140_800;
-/// Mode of a client, and of who answers it.
-const CLIENT: u8 = 3;
+/// Mode of who answers a client, and of who says the time to all.
 const SERVER: u8 = 4;
 const BROADCAST: u8 = 5;
 
@@ -28,7 +27,7 @@ fn is_ntp(bytes: &[u8]) -> bool {
     if !(1..=4).contains(&version)
         || stratum > 16
         || !(-6..=17).contains(&poll)
-        || !(-32..=0).contains(&precision)
+        || !(-32..=32).contains(&precision)
     {
         return false;
     }
@@ -42,10 +41,13 @@ fn is_ntp(bytes: &[u8]) -> bool {
     // A clock is synchronised seldom, or never.
     let since = |reference: u32, now: u32| reference == 0 || near(reference, now, 32 * 86_400);
     match mode {
-        CLIENT if header[4..40].iter().all(|&byte| byte == 0) => {
-            stratum == 0 && tail.is_empty() || tail.len() >= 20
-        }
         _ if !is_short(delay) || !is_short(dispersion) => false,
+        // Who asks first, or wants to say little, sends the time that shall come back, which may be random.
+        1..=3 if header[12..40].iter().all(|&byte| byte == 0) => {
+            stratum == 0
+                && (transmit >= YEAR_1990 || header[4..12] == [0; 8])
+                && (tail.is_empty() || tail.len() >= 20)
+        }
         SERVER => transmit >= YEAR_1990 && near(receive, transmit, 3600) && since(reference, transmit),
         BROADCAST => transmit >= YEAR_1990 && stratum > 0 && reference != 0 && since(reference, transmit),
         1..=3 => {

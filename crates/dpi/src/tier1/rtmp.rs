@@ -28,6 +28,12 @@ pub(super) fn detect(talk: Talk) -> Answer {
     if this.len() > 2 * CHUNK + 1 + CONNECT_WITHIN + CONNECT.len() && peer.len() > 2 * CHUNK {
         return Answer::No;
     }
+    // Both say version 3, and one sent a chunk and no more before the other began.
+    if !peer.is_empty()
+        && (peer.len() == CHUNK + 1 || this.len() == CHUNK + 1 || peer.len().min(this.len()) > CHUNK)
+    {
+        return Answer::likely(Protocol::RTMP, "RTMP versions and chunk");
+    }
     // The client waits for an answer before it goes on.
     if peer.is_empty() && this.len() > CHUNK + 1 { Answer::No } else { Answer::Maybe }
 }

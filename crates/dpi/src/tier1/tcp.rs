@@ -8,7 +8,7 @@ use super::{
     PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, pop3,
     rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
 };
-use crate::{Message, Verdict};
+use crate::{Details, Message, Verdict};
 
 /// Packets that are waited for where a flow's start was not seen, since the first of them may have overtaken another.
 const STRAGGLERS: u8 = 3;
@@ -65,7 +65,7 @@ impl Tcp {
         self.sides[at].standing = match answer {
             Answer::Yes(verdict, details) => return Step::Decided(verdict, details),
             // The rest was not captured.
-            Answer::Likely(verdict) if cut => return Step::Decided(verdict, crate::Details::default()),
+            Answer::Likely(verdict) if cut => return Step::Decided(verdict, Details::default()),
             Answer::Likely(verdict) => Standing::Likely(verdict),
             Answer::Maybe => Standing::Maybe,
             Answer::No => Standing::No,
@@ -80,14 +80,15 @@ impl Tcp {
         self.budget()
     }
 
-    /// Whether more packets may be waited for.
+    /// Whether more packets may be waited for. What fills a hole must come, as the receiver cannot go on without it.
     fn budget(&self) -> Step {
         let likely = self.likely();
         let full = self.sides.iter().any(|side| side.stream.prefix().len() >= STREAM_MAX);
+        let waits = likely.is_some() || self.sides.iter().any(|side| side.stream.has_hole());
+        let limit = if waits { PACKETS_LIKELY_MAX } else { PACKETS_MAX };
         match likely {
-            Some(_) if self.packets < PACKETS_LIKELY_MAX && !full => Step::Undecided,
-            Some(verdict) => Step::Decided(verdict, crate::Details::default()),
-            None if self.packets < PACKETS_MAX && !full => Step::Undecided,
+            _ if self.packets < limit && !full => Step::Undecided,
+            Some(verdict) => Step::Decided(verdict, Details::default()),
             None => Step::NotOurs,
         }
     }
@@ -112,9 +113,7 @@ impl Tcp {
         }
         let seen = self.sides[at].stream.prefix().len();
         if self.sides[at].stream.add(message).is_err() {
-            return self
-                .likely()
-                .map_or(Step::NotOurs, |verdict| Step::Decided(verdict, crate::Details::default()));
+            return self.likely().map_or(Step::NotOurs, |verdict| Step::Decided(verdict, Details::default()));
         }
         let (this, peer) = (self.sides[at].stream.prefix(), self.sides[1 - at].stream.prefix());
         if this.is_empty() || this.len() == seen {

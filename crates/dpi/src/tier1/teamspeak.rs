@@ -25,12 +25,17 @@ pub(super) fn detect_udp(message: &Message) -> Answer {
     }
 }
 
+/// What is behind the first line of the query interface's greeting.
+const GREETING: &[u8] = b"\rWelcome to the TeamSpeak 3";
+
 /// The greeting of the interface for queries, over TCP.
 pub(super) fn detect_query(line: &Line) -> Answer {
     match line.text {
-        b"TS3" if line.whole && line.rest.starts_with(b"\rWelcome to the TeamSpeak 3") => {
+        b"TS3" if line.rest.starts_with(GREETING) => {
             Answer::yes(Protocol::TEAMSPEAK, "TeamSpeak 3 query greeting")
         }
+        b"TS3" if GREETING.starts_with(line.rest) => Answer::Maybe,
+        text if !line.whole && b"TS3".starts_with(text) => Answer::Maybe,
         _ => Answer::No,
     }
 }

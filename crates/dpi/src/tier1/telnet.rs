@@ -11,16 +11,20 @@ const SB: u8 = 250;
 const SE: u8 = 240;
 
 pub(super) fn detect(talk: Talk) -> Answer {
-    match (negotiations(talk.this), negotiations(talk.peer)) {
-        (Some(2..), _) | (Some(1), Some(1..)) => Answer::yes(Protocol::TELNET, "Telnet negotiation"),
-        (Some(1), _) => Answer::likely(Protocol::TELNET, "Telnet negotiation"),
-        (Some(0), _) if talk.this.len() < 3 => Answer::Maybe,
+    let peer = negotiations(talk.peer).map_or(0, |(count, _)| count);
+    match negotiations(talk.this) {
+        Some((2.., _)) => Answer::yes(Protocol::TELNET, "Telnet negotiation"),
+        Some((1, _)) if peer > 0 => Answer::yes(Protocol::TELNET, "Telnet negotiation"),
+        Some((1, rest)) if rest.iter().all(|byte| matches!(byte, b'\t'..=b'\r' | b' '..=b'~')) => {
+            Answer::likely(Protocol::TELNET, "Telnet negotiation")
+        }
+        Some((0, [IAC] | [IAC, 251..=254])) => Answer::Maybe,
         _ => Answer::No,
     }
 }
 
-/// How many options are negotiated in front of everything else; `None` where something is none.
-fn negotiations(mut bytes: &[u8]) -> Option<usize> {
+/// How many options are negotiated in front of everything else, and what is behind, a negotiation that is not whole left out; `None` where something is none.
+fn negotiations(mut bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut count = 0;
     loop {
         match bytes {
@@ -30,14 +34,14 @@ fn negotiations(mut bytes: &[u8]) -> Option<usize> {
             }
             [IAC, SB, option, rest @ ..] if is_option(*option) && count > 0 => {
                 let Some(end) = rest.windows(2).position(|pair| pair == [IAC, SE]) else {
-                    return Some(count);
+                    return Some((count, &[]));
                 };
                 bytes = &rest[end + 2..];
             }
-            [IAC, 251..=254] | [IAC] => return Some(count),
             [IAC, 241..=249, rest @ ..] if count > 0 => bytes = rest,
+            [IAC] | [IAC, 251..=254] => return Some((count, if count == 0 { bytes } else { &[] })),
             [IAC, ..] => return None,
-            _ => return Some(count),
+            _ => return Some((count, bytes)),
         }
     }
 }
