@@ -111,6 +111,10 @@ pub struct Key {
 }
 
 impl Key {
+    /// The key of no packet.
+    pub(crate) const NONE: Key =
+        Key { lower_high: 0, lower_low: 0, higher_high: 0, higher_low: 0, tail: 0, scope: 0 };
+
     /// The key of a packet between two ends, and its direction. Of VLAN numbers, 12 bits count; 0 is none.
     ///
     /// Ends of different IP versions make a key that no packet has.
@@ -123,8 +127,16 @@ impl Key {
     #[inline(always)]
     pub(crate) fn of(src: End, dst: End, scope: Scope) -> (Key, Direction) {
         // Addresses and ports together: 1:a > 2:b and 1:b > 2:a are different flows.
-        let is_up = (src.high, src.low, src.port) <= (dst.high, dst.low, dst.port);
-        let (lower, higher) = if is_up { (src, dst) } else { (dst, src) };
+        //
+        // PERF: arithmetic, no branch: which end is lower is random.
+        let word = |end: &End| u128::from(end.high) << 64 | u128::from(end.low);
+        let (from, to) = (word(&src), word(&dst));
+        let is_up = (from < to) | (from == to) & (src.port <= dst.port);
+        let mask = u64::from(is_up).wrapping_sub(1);
+        let (high, low) = ((src.high ^ dst.high) & mask, (src.low ^ dst.low) & mask);
+        let port = (src.port ^ dst.port) & mask as u16;
+        let lower = End { high: src.high ^ high, low: src.low ^ low, port: src.port ^ port };
+        let higher = End { high: dst.high ^ high, low: dst.low ^ low, port: dst.port ^ port };
         let tail = u64::from(lower.port) << 48
             | u64::from(higher.port) << 32
             | u64::from(scope.vlans[0] & 0xfff) << 20

@@ -9,7 +9,7 @@
 //! Time is that of packets, so a capture gives the same flows each time, however fast it is read. It may go back. A packet that comes after its flow
 //! has timed out begins a new one, whether a sweep has met the old one or not.
 
-use crate::decode::{Decoded, NoFlow, decode, is_syn};
+use crate::decode::{Decoded, NoFlow, Part, decode_into, is_syn};
 use crate::fragments::{DATAGRAMS, Fragments};
 use crate::key::{Direction, Key, Secret};
 use crate::table::{Found, Slot, Table, TableError};
@@ -253,15 +253,45 @@ impl<V> Ended<V> {
     }
 }
 
-/// A packet that belongs to a flow.
+/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The flow. A later packet of the burst may have taken its slot, of which the generation tells.
-    pub slot: Slot,
-    /// Whether this is its first packet.
-    pub is_new: bool,
-    /// What the packet says.
-    pub decoded: Decoded,
+    slot: Slot,
+    is_new: bool,
+    no_flow: Option<NoFlow>,
+    decoded: Decoded,
+}
+
+impl Seen {
+    const NONE: Seen =
+        Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, no_flow: None, decoded: Decoded::NONE };
+
+    /// The slot of its flow. A later packet of the burst may have taken that, of which the generation tells.
+    ///
+    /// # Errors
+    ///
+    /// Where it belongs to no flow, the reason.
+    #[inline(always)]
+    pub fn slot(&self) -> Result<Slot, NoFlow> {
+        match self.no_flow {
+            None => Ok(self.slot),
+            Some(why) => Err(why),
+        }
+    }
+
+    /// Whether it is the first packet of its flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// What it says; `None` if it belongs to no flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn decoded(&self) -> Option<&Decoded> {
+        if self.no_flow.is_none() { Some(&self.decoded) } else { None }
+    }
 }
 
 /// What a tracker has counted. Each packet is in a flow, or without one for one reason.
@@ -304,9 +334,9 @@ impl Counters {
 /// let mut tracker: Tracker<u32> = Tracker::new(&Settings { capacity: 100, ..Settings::default() })?;
 /// let mut seen = Vec::new();
 /// tracker.burst(&[packet(&there), packet(&back)], &mut seen, |_ended| {});
-/// let (first, second) = (seen[0].unwrap(), seen[1].unwrap());
-/// assert_eq!((first.slot, first.is_new, second.is_new), (second.slot, true, false));
-/// *tracker.value_mut(first.slot).unwrap() = 7;
+/// let slot = seen[0].slot().unwrap();
+/// assert_eq!((seen[1].slot(), seen[0].is_new(), seen[1].is_new()), (Ok(slot), true, false));
+/// *tracker.value_mut(slot).unwrap() = 7;
 /// tracker.finish(|ended| assert_eq!((ended.value, ended.stats.bytes), (7, [28, 28])));
 /// # Ok::<(), flow::table::TableError>(())
 /// ```
@@ -389,36 +419,28 @@ impl<V: Default> Tracker<V> {
         self.table.iter()
     }
 
-    /// Looks at packets, in order. `seen` holds then what became of each; what it held before is gone. Flows that end are handed to `ended`.
-    pub fn burst(
-        &mut self,
-        packets: &[Packet<'_>],
-        seen: &mut Vec<Result<Seen, NoFlow>>,
-        mut ended: impl FnMut(Ended<V>),
-    ) {
-        seen.clear();
-        for packets in packets.chunks(BURST) {
-            let start = seen.len();
+    /// Looks at packets, in order. `seen` holds then what became of each. Flows that end are handed to `ended`.
+    pub fn burst(&mut self, packets: &[Packet<'_>], seen: &mut Vec<Seen>, mut ended: impl FnMut(Ended<V>)) {
+        // PERF: what is there already is written over in place.
+        seen.resize(packets.len(), Seen::NONE);
+        for (packets, seen) in packets.chunks(BURST).zip(seen.chunks_mut(BURST)) {
             let mut hashes = [0; BURST];
-            for (packet, hash) in packets.iter().zip(&mut hashes) {
-                seen.push(self.begin(packet, hash));
+            for ((packet, hash), seen) in packets.iter().zip(&mut hashes).zip(&mut *seen) {
+                seen.no_flow = self.begin(packet, hash, &mut seen.decoded).err();
             }
-            for (seen, hash) in seen[start..].iter().zip(&hashes) {
-                if seen.is_ok() {
+            for (seen, hash) in seen.iter().zip(&hashes) {
+                if seen.no_flow.is_none() {
                     self.table.prefetch_entry(*hash);
                 }
             }
-            for ((packet, hash), result) in packets.iter().zip(&hashes).zip(&mut seen[start..]) {
+            for ((packet, hash), seen) in packets.iter().zip(&hashes).zip(seen) {
                 self.now_ns = packet.time_ns;
-                let Ok(seen) = result else { continue };
-                if let Err(why) = self.enter(packet, *hash, seen, &mut ended) {
-                    *result = Err(why);
+                if seen.no_flow.is_none() {
+                    seen.no_flow = self.enter(packet, *hash, seen, &mut ended).err();
                 }
-            }
-            for result in &seen[start..] {
-                match result {
-                    Ok(_) => self.counters.in_flows += 1,
-                    Err(why) => self.counters.no_flow[*why as usize] += 1,
+                match seen.no_flow {
+                    None => self.counters.in_flows += 1,
+                    Some(why) => self.counters.no_flow[why as usize] += 1,
                 }
             }
             self.counters.packets += packets.len() as u64;
@@ -466,14 +488,14 @@ impl<V: Default> Tracker<V> {
 
     /// What can be said of a packet by itself and its fragments.
     #[inline(always)]
-    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64) -> Result<Seen, NoFlow> {
-        let mut decoded = decode(packet.linktype, packet.frame)?;
-        if !self.fragments.follow(&mut decoded, packet.time_ns) {
+    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64, decoded: &mut Decoded) -> Result<(), NoFlow> {
+        decode_into(packet.linktype, packet.frame, decoded)?;
+        if decoded.part != Part::Whole && !self.fragments.follow(decoded, packet.time_ns) {
             return Err(NoFlow::Fragment);
         }
         *hash = self.table.hash(&decoded.key);
         self.table.prefetch(*hash);
-        Ok(Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, decoded })
+        Ok(())
     }
 
     /// Finds the flow of a packet or begins one, and counts.
