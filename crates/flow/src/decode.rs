@@ -460,7 +460,7 @@ fn with_transport(frame: &[u8], datagram: Datagram, decoded: &mut Decoded) -> Re
     if !is_whole && part != Part::Later {
         return Err(NoFlow::Transport);
     }
-    (decoded.key, decoded.direction) = Key::of(src, dst, scope);
+    decoded.direction = decoded.key.set(src, dst, scope);
     (decoded.part, decoded.is_cut) = (part, datagram.is_cut);
     (decoded.fragment_id, decoded.fragment_protocol) = (datagram.fragment_id, datagram.fragment_protocol);
     decoded.tcp = tcp;

@@ -124,8 +124,15 @@ impl Key {
         Key::of(End::of(src.ip(), src.port()), End::of(dst.ip(), dst.port()), scope)
     }
 
-    #[inline(always)]
     pub(crate) fn of(src: End, dst: End, scope: Scope) -> (Key, Direction) {
+        let mut key = Key::NONE;
+        let direction = key.set(src, dst, scope);
+        (key, direction)
+    }
+
+    /// Makes this the key of a packet, and says its direction.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, src: End, dst: End, scope: Scope) -> Direction {
         // Addresses and ports together: 1:a > 2:b and 1:b > 2:a are different flows.
         //
         // PERF: arithmetic, no branch: which end is lower is random.
@@ -137,20 +144,15 @@ impl Key {
         let port = (src.port ^ dst.port) & mask as u16;
         let lower = End { high: src.high ^ high, low: src.low ^ low, port: src.port ^ port };
         let higher = End { high: dst.high ^ high, low: dst.low ^ low, port: dst.port ^ port };
-        let tail = u64::from(lower.port) << 48
+        (self.lower_high, self.lower_low) = (lower.high, lower.low);
+        (self.higher_high, self.higher_low) = (higher.high, higher.low);
+        self.tail = u64::from(lower.port) << 48
             | u64::from(higher.port) << 32
             | u64::from(scope.vlans[0] & 0xfff) << 20
             | u64::from(scope.vlans[1] & 0xfff) << 8
             | u64::from(scope.protocol);
-        let key = Key {
-            lower_high: lower.high,
-            lower_low: lower.low,
-            higher_high: higher.high,
-            higher_low: higher.low,
-            tail,
-            scope: scope.vni & 0xff_ffff | if scope.is_v6 { IPV6 } else { 0 },
-        };
-        (key, if is_up { Direction::Up } else { Direction::Down })
+        self.scope = scope.vni & 0xff_ffff | if scope.is_v6 { IPV6 } else { 0 };
+        if is_up { Direction::Up } else { Direction::Down }
     }
 
     /// The hash under a secret. All 64 bits are good.
