@@ -111,6 +111,10 @@ pub struct Key {
 }
 
 impl Key {
+    /// The key of no packet.
+    pub(crate) const NONE: Key =
+        Key { lower_high: 0, lower_low: 0, higher_high: 0, higher_low: 0, tail: 0, scope: 0 };
+
     /// The key of a packet between two ends, and its direction. Of VLAN numbers, 12 bits count; 0 is none.
     ///
     /// Ends of different IP versions make a key that no packet has.
@@ -120,25 +124,35 @@ impl Key {
         Key::of(End::of(src.ip(), src.port()), End::of(dst.ip(), dst.port()), scope)
     }
 
-    #[inline(always)]
     pub(crate) fn of(src: End, dst: End, scope: Scope) -> (Key, Direction) {
+        let mut key = Key::NONE;
+        let direction = key.set(src, dst, scope);
+        (key, direction)
+    }
+
+    /// Makes this the key of a packet, and says its direction.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, src: End, dst: End, scope: Scope) -> Direction {
         // Addresses and ports together: 1:a > 2:b and 1:b > 2:a are different flows.
-        let is_up = (src.high, src.low, src.port) <= (dst.high, dst.low, dst.port);
-        let (lower, higher) = if is_up { (src, dst) } else { (dst, src) };
-        let tail = u64::from(lower.port) << 48
+        //
+        // PERF: arithmetic, no branch: which end is lower is random.
+        let word = |end: &End| u128::from(end.high) << 64 | u128::from(end.low);
+        let (from, to) = (word(&src), word(&dst));
+        let is_up = (from < to) | (from == to) & (src.port <= dst.port);
+        let mask = u64::from(is_up).wrapping_sub(1);
+        let (high, low) = ((src.high ^ dst.high) & mask, (src.low ^ dst.low) & mask);
+        let port = (src.port ^ dst.port) & mask as u16;
+        let lower = End { high: src.high ^ high, low: src.low ^ low, port: src.port ^ port };
+        let higher = End { high: dst.high ^ high, low: dst.low ^ low, port: dst.port ^ port };
+        (self.lower_high, self.lower_low) = (lower.high, lower.low);
+        (self.higher_high, self.higher_low) = (higher.high, higher.low);
+        self.tail = u64::from(lower.port) << 48
             | u64::from(higher.port) << 32
             | u64::from(scope.vlans[0] & 0xfff) << 20
             | u64::from(scope.vlans[1] & 0xfff) << 8
             | u64::from(scope.protocol);
-        let key = Key {
-            lower_high: lower.high,
-            lower_low: lower.low,
-            higher_high: higher.high,
-            higher_low: higher.low,
-            tail,
-            scope: scope.vni & 0xff_ffff | if scope.is_v6 { IPV6 } else { 0 },
-        };
-        (key, if is_up { Direction::Up } else { Direction::Down })
+        self.scope = scope.vni & 0xff_ffff | if scope.is_v6 { IPV6 } else { 0 };
+        if is_up { Direction::Up } else { Direction::Down }
     }
 
     /// The hash under a secret. All 64 bits are good.

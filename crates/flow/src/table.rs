@@ -24,7 +24,7 @@ mod region;
 
 use crate::key::{Key, Secret};
 use entries::Entries;
-use region::{Region, prefetch};
+use region::{Region, equal_bits, prefetch};
 use std::fmt;
 
 /// Ways of a bucket.
@@ -262,19 +262,27 @@ impl<V> Table<V> {
         now_ns: u64,
         value: impl FnOnce() -> V,
     ) -> Found<V> {
-        let now = clock(now_ns);
-        if let Some(place) = self.place(key, hash) {
-            let bucket = &mut self.buckets[place.bucket];
-            // Written once a tick, not once a packet.
-            let age = bucket.ages[place.way];
-            if age & CLOCK != now {
-                bucket.ages[place.way] = age & PROTECTED | now;
+        match self.touch(key, hash, now_ns) {
+            Some((slot, _)) => Found { slot, is_new: false, evicted: None },
+            None => {
+                let (slot, evicted) = self.insert(key, hash, clock(now_ns), value());
+                Found { slot, is_new: true, evicted }
             }
-            let slot = self.entries.slot(bucket.slot(place.way));
-            return Found { slot, is_new: false, evicted: None };
         }
-        let (slot, evicted) = self.insert(key, hash, now, value());
-        Found { slot, is_new: true, evicted }
+    }
+
+    /// The slot and the value of a flow, whose age begins anew, if it is there.
+    #[inline(always)]
+    pub fn touch(&mut self, key: &Key, hash: u64, now_ns: u64) -> Option<(Slot, &mut V)> {
+        let place = self.place(key, hash)?;
+        let now = clock(now_ns);
+        let bucket = &mut self.buckets[place.bucket];
+        // Written once a tick, not once a packet.
+        let age = bucket.ages[place.way];
+        if age & CLOCK != now {
+            bucket.ages[place.way] = age & PROTECTED | now;
+        }
+        self.entries.slot_and_value(bucket.slot(place.way))
     }
 
     /// The value of a flow, if it is still there.
@@ -403,7 +411,19 @@ impl<V> Table<V> {
         self.place(&key, self.hash(&key))
     }
 
-    /// Inserts a key that is not there.
+    /// Inserts a flow that is not there. Says its slot, and which flow made room.
+    #[inline]
+    pub(crate) fn insert_new(
+        &mut self,
+        key: &Key,
+        hash: u64,
+        now_ns: u64,
+        value: V,
+    ) -> (Slot, Option<(Key, V)>) {
+        self.insert(key, hash, clock(now_ns), value)
+    }
+
+    /// The same, with the time as an age.
     fn insert(&mut self, key: &Key, hash: u64, now: u16, value: V) -> (Slot, Option<(Key, V)>) {
         let first = self.first(hash);
         let tag = tag(hash);
@@ -516,8 +536,7 @@ impl Bucket {
     /// A bit for each way that has this tag. 0 is that of free ways.
     #[inline(always)]
     fn ways_with(&self, tag: u16) -> u32 {
-        // Compiles to one vector comparison.
-        (0..WAYS).fold(0, |ways, way| ways | u32::from(self.tags[way] == tag) << way)
+        equal_bits(&self.tags, tag)
     }
 
     fn used(&self) -> impl Iterator<Item = usize> {

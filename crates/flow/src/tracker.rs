@@ -9,10 +9,10 @@
 //! Time is that of packets, so a capture gives the same flows each time, however fast it is read. It may go back. A packet that comes after its flow
 //! has timed out begins a new one, whether a sweep has met the old one or not.
 
-use crate::decode::{Decoded, NoFlow, decode, is_syn};
+use crate::decode::{Decoded, NoFlow, Part, decode_into, is_syn};
 use crate::fragments::{DATAGRAMS, Fragments};
 use crate::key::{Direction, Key, Secret};
-use crate::table::{Found, Slot, Table, TableError};
+use crate::table::{Slot, Table, TableError};
 use crate::tcp::{Tcp, TcpState};
 use wire::LinkType;
 
@@ -55,12 +55,26 @@ pub struct Timeouts {
 impl Timeouts {
     /// No timeout.
     pub const NEVER: u64 = u64::MAX;
+}
 
+/// Timeouts by what is looked up for each packet.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// By number of [`TcpState`].
+    idle: [u64; 8],
+    active: u64,
     /// The shortest.
-    fn least(&self) -> u64 {
-        [self.idle_tcp, self.idle_udp, self.half_open, self.closed, self.active]
-            .into_iter()
-            .fold(u64::MAX, u64::min)
+    least: u64,
+    /// Whether a SYN on a closed connection begins a new flow.
+    is_reopening: bool,
+}
+
+impl Limits {
+    fn new(timeouts: &Timeouts) -> Limits {
+        let Timeouts { idle_tcp, idle_udp, half_open, closed, active } = *timeouts;
+        let idle = [idle_udp, half_open, half_open, idle_tcp, idle_tcp, idle_tcp, closed, closed];
+        let least = idle.into_iter().fold(active, u64::min);
+        Limits { idle, active, least, is_reopening: closed != Timeouts::NEVER }
     }
 }
 
@@ -201,22 +215,22 @@ impl<V> Flow<V> {
 
     /// Why the flow is over, if it is.
     #[inline(always)]
-    fn is_over(&self, timeouts: &Timeouts, now_ns: u64) -> Option<EndReason> {
+    fn is_over(&self, limits: &Limits, now_ns: u64) -> Option<EndReason> {
         let state = self.tcp.state();
-        let (idle_ns, why) = match state {
-            TcpState::None => (timeouts.idle_udp, EndReason::Idle),
-            _ if state.is_closed() => (timeouts.closed, EndReason::Closed),
-            _ if state.is_half_open() => (timeouts.half_open, EndReason::Idle),
-            _ => (timeouts.idle_tcp, EndReason::Idle),
-        };
-        if now_ns.saturating_sub(self.last_ns) > idle_ns {
-            Some(why)
-        } else if now_ns.saturating_sub(self.first_ns) > timeouts.active {
+        if now_ns.saturating_sub(self.last_ns) > limits.idle[state as usize] {
+            Some(if state.is_closed() { EndReason::Closed } else { EndReason::Idle })
+        } else if now_ns.saturating_sub(self.first_ns) > limits.active {
             Some(EndReason::Active)
         } else {
             None
         }
     }
+}
+
+/// Whether a packet opens a connection anew that is closed.
+#[inline(always)]
+fn is_reopened<V>(flow: &Flow<V>, limits: &Limits, decoded: &Decoded) -> bool {
+    flow.tcp.state().is_closed() && limits.is_reopening && decoded.is_tcp() && is_syn(decoded.tcp.flags)
 }
 
 /// Why a flow ended.
@@ -253,15 +267,45 @@ impl<V> Ended<V> {
     }
 }
 
-/// A packet that belongs to a flow.
+/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The flow. A later packet of the burst may have taken its slot, of which the generation tells.
-    pub slot: Slot,
-    /// Whether this is its first packet.
-    pub is_new: bool,
-    /// What the packet says.
-    pub decoded: Decoded,
+    slot: Slot,
+    is_new: bool,
+    no_flow: Option<NoFlow>,
+    decoded: Decoded,
+}
+
+impl Seen {
+    const NONE: Seen =
+        Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, no_flow: None, decoded: Decoded::NONE };
+
+    /// The slot of its flow. A later packet of the burst may have taken that, of which the generation tells.
+    ///
+    /// # Errors
+    ///
+    /// Where it belongs to no flow, the reason.
+    #[inline(always)]
+    pub fn slot(&self) -> Result<Slot, NoFlow> {
+        match self.no_flow {
+            None => Ok(self.slot),
+            Some(why) => Err(why),
+        }
+    }
+
+    /// Whether it is the first packet of its flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// What it says; `None` if it belongs to no flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn decoded(&self) -> Option<&Decoded> {
+        if self.no_flow.is_none() { Some(&self.decoded) } else { None }
+    }
 }
 
 /// What a tracker has counted. Each packet is in a flow, or without one for one reason.
@@ -304,9 +348,9 @@ impl Counters {
 /// let mut tracker: Tracker<u32> = Tracker::new(&Settings { capacity: 100, ..Settings::default() })?;
 /// let mut seen = Vec::new();
 /// tracker.burst(&[packet(&there), packet(&back)], &mut seen, |_ended| {});
-/// let (first, second) = (seen[0].unwrap(), seen[1].unwrap());
-/// assert_eq!((first.slot, first.is_new, second.is_new), (second.slot, true, false));
-/// *tracker.value_mut(first.slot).unwrap() = 7;
+/// let slot = seen[0].slot().unwrap();
+/// assert_eq!((seen[1].slot(), seen[0].is_new(), seen[1].is_new()), (Ok(slot), true, false));
+/// *tracker.value_mut(slot).unwrap() = 7;
 /// tracker.finish(|ended| assert_eq!((ended.value, ended.stats.bytes), (7, [28, 28])));
 /// # Ok::<(), flow::table::TableError>(())
 /// ```
@@ -314,8 +358,7 @@ impl Counters {
 pub struct Tracker<V> {
     table: Table<Flow<V>>,
     fragments: Fragments,
-    timeouts: Timeouts,
-    least_ns: u64,
+    limits: Limits,
     midstream: Midstream,
     now_ns: u64,
     swept_ns: u64,
@@ -332,8 +375,7 @@ impl<V: Default> Tracker<V> {
         Ok(Tracker {
             table: Table::new(settings.capacity, settings.secret.clone())?,
             fragments: Fragments::new(settings.datagrams),
-            timeouts: settings.timeouts,
-            least_ns: settings.timeouts.least(),
+            limits: Limits::new(&settings.timeouts),
             midstream: settings.midstream,
             now_ns: 0,
             swept_ns: 0,
@@ -389,52 +431,46 @@ impl<V: Default> Tracker<V> {
         self.table.iter()
     }
 
-    /// Looks at packets, in order. `seen` holds then what became of each; what it held before is gone. Flows that end are handed to `ended`.
-    pub fn burst(
-        &mut self,
-        packets: &[Packet<'_>],
-        seen: &mut Vec<Result<Seen, NoFlow>>,
-        mut ended: impl FnMut(Ended<V>),
-    ) {
-        seen.clear();
-        for packets in packets.chunks(BURST) {
-            let start = seen.len();
+    /// Looks at packets, in order. `seen` holds then what became of each. Flows that end are handed to `ended`.
+    pub fn burst(&mut self, packets: &[Packet<'_>], seen: &mut Vec<Seen>, mut ended: impl FnMut(Ended<V>)) {
+        // PERF: what is there already is written over in place.
+        seen.resize(packets.len(), Seen::NONE);
+        let mut without = 0;
+        for (packets, seen) in packets.chunks(BURST).zip(seen.chunks_mut(BURST)) {
             let mut hashes = [0; BURST];
-            for (packet, hash) in packets.iter().zip(&mut hashes) {
-                seen.push(self.begin(packet, hash));
+            for ((packet, hash), seen) in packets.iter().zip(&mut hashes).zip(&mut *seen) {
+                seen.no_flow = self.begin(packet, hash, &mut seen.decoded).err();
             }
-            for (seen, hash) in seen[start..].iter().zip(&hashes) {
-                if seen.is_ok() {
+            for (seen, hash) in seen.iter().zip(&hashes) {
+                if seen.no_flow.is_none() {
                     self.table.prefetch_entry(*hash);
                 }
             }
-            for ((packet, hash), result) in packets.iter().zip(&hashes).zip(&mut seen[start..]) {
-                self.now_ns = packet.time_ns;
-                let Ok(seen) = result else { continue };
-                if let Err(why) = self.enter(packet, *hash, seen, &mut ended) {
-                    *result = Err(why);
+            for ((packet, hash), seen) in packets.iter().zip(&hashes).zip(seen) {
+                if seen.no_flow.is_none() && !self.go_on(packet, *hash, seen) {
+                    seen.no_flow = self.begin_flow(packet, *hash, seen, &mut ended).err();
+                }
+                if let Some(why) = seen.no_flow {
+                    self.counters.no_flow[why as usize] += 1;
+                    without += 1;
                 }
             }
-            for result in &seen[start..] {
-                match result {
-                    Ok(_) => self.counters.in_flows += 1,
-                    Err(why) => self.counters.no_flow[*why as usize] += 1,
-                }
-            }
-            self.counters.packets += packets.len() as u64;
         }
+        self.now_ns = packets.last().map_or(self.now_ns, |packet| packet.time_ns);
+        self.counters.packets += packets.len() as u64;
+        self.counters.in_flows += packets.len() as u64 - without;
         self.sweep(packets.len(), &mut ended);
     }
 
     /// Ends flows that have timed out, of so many buckets of the table, where the last call has stopped. [`Tracker::burst`] does some of this work by
     /// itself; this is for times without packets.
     pub fn expire(&mut self, now_ns: u64, buckets: usize, mut ended: impl FnMut(Ended<V>)) {
-        let (timeouts, counters) = (&self.timeouts, &mut self.counters);
+        let (limits, counters) = (&self.limits, &mut self.counters);
         self.table.sweep(
             now_ns,
-            self.least_ns,
+            limits.least,
             buckets,
-            |flow| flow.is_over(timeouts, now_ns),
+            |flow| flow.is_over(limits, now_ns),
             |key, flow, why| {
                 counters.ended[why as usize] += 1;
                 ended(Ended::new(key, flow, why));
@@ -451,12 +487,12 @@ impl<V: Default> Tracker<V> {
 
     /// Ends all flows, in no order: those that have timed out for that reason, the others as removed.
     pub fn finish(&mut self, mut ended: impl FnMut(Ended<V>)) {
-        let (timeouts, counters, now_ns) = (&self.timeouts, &mut self.counters, self.now_ns);
+        let (limits, counters, now_ns) = (&self.limits, &mut self.counters, self.now_ns);
         self.table.sweep(
             now_ns,
             0,
             self.table.buckets(),
-            |flow| Some(flow.is_over(timeouts, now_ns).unwrap_or(EndReason::Removed)),
+            |flow| Some(flow.is_over(limits, now_ns).unwrap_or(EndReason::Removed)),
             |key, flow, why| {
                 counters.ended[why as usize] += 1;
                 ended(Ended::new(key, flow, why));
@@ -466,19 +502,37 @@ impl<V: Default> Tracker<V> {
 
     /// What can be said of a packet by itself and its fragments.
     #[inline(always)]
-    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64) -> Result<Seen, NoFlow> {
-        let mut decoded = decode(packet.linktype, packet.frame)?;
-        if !self.fragments.follow(&mut decoded, packet.time_ns) {
+    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64, decoded: &mut Decoded) -> Result<(), NoFlow> {
+        decode_into(packet.linktype, packet.frame, decoded)?;
+        if decoded.part != Part::Whole && !self.fragments.follow(decoded, packet.time_ns) {
             return Err(NoFlow::Fragment);
         }
         *hash = self.table.hash(&decoded.key);
         self.table.prefetch(*hash);
-        Ok(Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, decoded })
+        Ok(())
     }
 
-    /// Finds the flow of a packet or begins one, and counts.
+    /// Counts a packet of a flow that is there and goes on. Says whether there is such a one.
     #[inline(always)]
-    fn enter(
+    fn go_on(&mut self, packet: &Packet<'_>, hash: u64, seen: &mut Seen) -> bool {
+        let decoded = &seen.decoded;
+        let Some((slot, flow)) = self.table.touch(&decoded.key, hash, packet.time_ns) else { return false };
+        if flow.is_over(&self.limits, packet.time_ns).is_some() || is_reopened(flow, &self.limits, decoded) {
+            return false;
+        }
+        let was_settled = flow.is_settled();
+        flow.count(decoded, packet);
+        let is_settled = flow.is_settled();
+        (seen.slot, seen.is_new) = (slot, false);
+        if was_settled != is_settled {
+            self.table.protect(slot, is_settled);
+        }
+        true
+    }
+
+    /// Begins a flow with a packet. One of the same key is over.
+    #[inline(never)]
+    fn begin_flow(
         &mut self,
         packet: &Packet<'_>,
         hash: u64,
@@ -486,59 +540,26 @@ impl<V: Default> Tracker<V> {
         ended: &mut impl FnMut(Ended<V>),
     ) -> Result<(), NoFlow> {
         let decoded = &seen.decoded;
-        let is_begin = !decoded.is_tcp() || is_syn(decoded.tcp.flags);
-        if self.midstream == Midstream::Ignored && !is_begin && self.table.find(&decoded.key, hash).is_none()
+        if let Some(slot) = self.table.find(&decoded.key, hash)
+            && let Some((key, flow)) = self.table.remove(slot)
         {
+            let why = flow.is_over(&self.limits, packet.time_ns).unwrap_or(EndReason::Closed);
+            self.counters.ended[why as usize] += 1;
+            ended(Ended::new(key, flow, why));
+        }
+        if self.midstream == Midstream::Ignored && decoded.is_tcp() && !is_syn(decoded.tcp.flags) {
             return Err(NoFlow::Midstream);
         }
-        let mut found = self.find_or_insert(decoded, hash, packet.time_ns);
-        if !found.is_new
-            && let Some(flow) = self.table.get(found.slot)
-            && let Some(why) = self.is_over(flow, decoded, packet.time_ns)
-        {
-            // Its packet is one of a new flow.
-            if let Some((key, flow)) = self.table.remove(found.slot) {
-                self.counters.ended[why as usize] += 1;
-                ended(Ended::new(key, flow, why));
-            }
-            if self.midstream == Midstream::Ignored && !is_begin {
-                return Err(NoFlow::Midstream);
-            }
-            found = self.find_or_insert(decoded, hash, packet.time_ns);
-        }
-        (seen.slot, seen.is_new) = (found.slot, found.is_new);
-        if found.is_new {
-            self.counters.created += 1;
-        }
-        if let Some((key, flow)) = found.evicted {
+        let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
+        flow.count(decoded, packet);
+        let (slot, evicted) = self.table.insert_new(&decoded.key, hash, packet.time_ns, flow);
+        (seen.slot, seen.is_new) = (slot, true);
+        self.counters.created += 1;
+        if let Some((key, flow)) = evicted {
             self.counters.ended[EndReason::Evicted as usize] += 1;
             ended(Ended::new(key, flow, EndReason::Evicted));
         }
-        if let Some(flow) = self.table.get_mut(found.slot) {
-            let was_settled = flow.is_settled();
-            flow.count(&seen.decoded, packet);
-            let is_settled = flow.is_settled();
-            if was_settled != is_settled {
-                self.table.protect(found.slot, is_settled);
-            }
-        }
         Ok(())
-    }
-
-    #[inline(always)]
-    fn find_or_insert(&mut self, decoded: &Decoded, hash: u64, time_ns: u64) -> Found<Flow<V>> {
-        let flow = || Flow::new(V::default(), decoded.direction, time_ns);
-        self.table.find_or_insert(&decoded.key, hash, time_ns, flow)
-    }
-
-    /// Why the flow of a packet is over before it, if it is.
-    #[inline(always)]
-    fn is_over(&self, flow: &Flow<V>, decoded: &Decoded, now_ns: u64) -> Option<EndReason> {
-        let is_reopened = self.timeouts.closed != Timeouts::NEVER
-            && flow.tcp.state().is_closed()
-            && decoded.is_tcp()
-            && is_syn(decoded.tcp.flags);
-        if is_reopened { Some(EndReason::Closed) } else { flow.is_over(&self.timeouts, now_ns) }
     }
 
     /// Sweeps as much of the table as is due.

@@ -142,6 +142,12 @@ impl<V> Entries<V> {
     }
 
     #[inline(always)]
+    pub(super) fn slot_and_value(&mut self, index: u32) -> Option<(Slot, &mut V)> {
+        let slot = self.slot(index);
+        self.get_mut(index).map(|value| (slot, value))
+    }
+
+    #[inline(always)]
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut V> {
         let entry = self.entries.get_mut(index as usize).filter(|entry| entry.generation & 1 != 0)?;
         // SAFETY: as in `get`.

@@ -1,4 +1,4 @@
-//! Memory of fixed size for an array, zero at first, from the kernel; with huge pages, where there are such and it is large enough.
+//! Memory of fixed size for an array, zero at first, from the kernel; with huge pages, where there are such and it is large enough. And the instructions that Rust has no words for.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -123,6 +123,24 @@ fn map(bytes: usize) -> Option<NonNull<u8>> {
         libc::madvise(base.cast(), bytes, libc::MADV_HUGEPAGE);
         NonNull::new(base)
     }
+}
+
+/// A bit for each number that equals `wanted`.
+#[inline(always)]
+pub(super) fn equal_bits(numbers: &[u16; 8], wanted: u16) -> u32 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: SSE2 is part of x86-64, and 16 bytes are read of an array of as many.
+    unsafe {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
+            _mm_setzero_si128,
+        };
+        let numbers = _mm_loadu_si128(numbers.as_ptr().cast());
+        let equal = _mm_cmpeq_epi16(numbers, _mm_set1_epi16(wanted as i16));
+        _mm_movemask_epi8(_mm_packs_epi16(equal, _mm_setzero_si128())) as u32
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    numbers.iter().rev().fold(0, |bits, &number| bits << 1 | u32::from(number == wanted))
 }
 
 /// Asks for the memory of a value.

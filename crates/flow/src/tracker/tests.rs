@@ -1,4 +1,5 @@
 use super::*;
+use crate::decode::decode;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use testkit::packet::Packet as Line;
@@ -16,7 +17,7 @@ fn small() -> Settings {
 }
 
 /// What became of each packet, and the flows that ended. Packets are lines with times in milliseconds.
-fn run(tracker: &mut Tracker<u32>, lines: &[(u64, &str)]) -> (Vec<Result<Seen, NoFlow>>, Vec<Ended<u32>>) {
+fn run(tracker: &mut Tracker<u32>, lines: &[(u64, &str)]) -> (Vec<Seen>, Vec<Ended<u32>>) {
     let frames: Vec<(u64, Vec<u8>)> = lines.iter().map(|&(ms, line)| (ms, bytes(line))).collect();
     let packets: Vec<Packet<'_>> = frames
         .iter()
@@ -49,8 +50,9 @@ fn a_connection_is_one_flow_in_both_directions() {
     let (seen, ended) =
         run(&mut tracker, &[(0, SYN), (1, SYN_ACK), (2, ACK), (3, UDP), (4, "eth / arp"), (5, RST)]);
     assert!(ended.is_empty());
-    let slot = seen[0].unwrap().slot;
-    let news: Vec<_> = seen.iter().map(|seen| seen.map(|seen| (seen.slot == slot, seen.is_new))).collect();
+    let slot = seen[0].slot().unwrap();
+    let news: Vec<_> =
+        seen.iter().map(|seen| seen.slot().map(|found| (found == slot, seen.is_new()))).collect();
     assert_eq!(
         news,
         [
@@ -70,7 +72,7 @@ fn a_connection_is_one_flow_in_both_directions() {
     );
     assert_eq!((tracker.counters().without_flow(NoFlow::Arp), tracker.counters().created), (1, 2));
     assert!(is_sum_right(tracker.counters()));
-    assert_eq!(tracker.find(&seen[0].unwrap().decoded.key), Some(slot));
+    assert_eq!(tracker.find(&seen[0].decoded().unwrap().key), Some(slot));
     let mut reasons = Vec::new();
     tracker.finish(|ended| reasons.push((ended.key.protocol(), ended.why)));
     reasons.sort_by_key(|&(protocol, _)| protocol);
@@ -97,10 +99,10 @@ fn flows_time_out_by_their_state() {
         // A packet of the flow, on time and too late, whether a sweep has come by or not.
         let last = lines.last().unwrap().1;
         let (seen, ended) = run(&mut begin(), &[(ms, last)]);
-        assert!(ended.is_empty() && !seen[0].unwrap().is_new || why == EndReason::Closed);
+        assert!(ended.is_empty() && !seen[0].is_new() || why == EndReason::Closed);
         let mut late = begin();
         let (seen, ended) = run(&mut late, &[(ms + 1, last)]);
-        assert_eq!((ended.len(), ended[0].why, seen[0].unwrap().is_new), (1, why, true), "{lines:?}");
+        assert_eq!((ended.len(), ended[0].why, seen[0].is_new()), (1, why, true), "{lines:?}");
         assert_eq!((late.counters().ended(why), late.table().len()), (1, 1));
         // A sweep; ages in the table are good to 67 ms.
         let mut tracker = begin();
@@ -118,7 +120,7 @@ fn a_new_connection_on_the_ports_of_a_closed_one_is_a_new_flow() {
     let mut one = tracker(small());
     let (seen, ended) = run(&mut one, &lines);
     assert_eq!((ended.len(), ended[0].why, ended[0].stats.packets), (1, EndReason::Closed, [1, 1]));
-    let slots: Vec<Slot> = seen.iter().map(|seen| seen.unwrap().slot).collect();
+    let slots: Vec<Slot> = seen.iter().map(|seen| seen.slot().unwrap()).collect();
     assert!(slots[0] == slots[1] && slots[1] != slots[2] && slots[2] == slots[3]);
     assert_eq!((one.flow(slots[0]), one.flow(slots[2]).is_some()), (None, true));
     let timeouts = Timeouts { closed: Timeouts::NEVER, ..Timeouts::default() };
@@ -133,7 +135,7 @@ fn active_flows_end_and_go_on() {
     let mut tracker = tracker(Settings { timeouts, ..small() });
     let (seen, ended) = run(&mut tracker, &[(0, UDP), (20_000, UDP), (30_001, UDP), (31_000, ANSWER)]);
     assert_eq!((ended.len(), ended[0].why, ended[0].stats.packets), (1, EndReason::Active, [0, 2]));
-    assert_eq!(seen.iter().filter(|seen| seen.unwrap().is_new).count(), 2);
+    assert_eq!(seen.iter().filter(|seen| seen.is_new()).count(), 2);
 }
 
 #[test]
@@ -141,10 +143,10 @@ fn connections_without_syn_are_flows_or_not() {
     let lines = [(0, ACK), (0, RST), (1, SYN), (2, SYN_ACK), (3, UDP)];
     let mut picked_up = tracker(small());
     let (seen, _) = run(&mut picked_up, &lines[..2]);
-    assert!(picked_up.flow(seen[0].unwrap().slot).unwrap().stats().is_midstream);
+    assert!(picked_up.flow(seen[0].slot().unwrap()).unwrap().stats().is_midstream);
     let mut ignored = tracker(Settings { midstream: Midstream::Ignored, ..small() });
     let (seen, _) = run(&mut ignored, &lines);
-    let flows: Vec<bool> = seen.iter().map(Result::is_ok).collect();
+    let flows: Vec<bool> = seen.iter().map(|seen| seen.slot().is_ok()).collect();
     assert_eq!(flows, [false, false, true, true, true]);
     assert_eq!(ignored.counters().without_flow(NoFlow::Midstream), 2);
     assert!(is_sum_right(ignored.counters()));
@@ -156,8 +158,9 @@ fn fragments_of_a_burst_join_their_flow() {
     let later = "eth / ip4(10.0.0.2,10.0.0.1,id=9,frag=3,proto=17) / pad(9)";
     let mut tracker = tracker(small());
     let (seen, _) = run(&mut tracker, &[(0, later), (0, first), (0, later), (0, ANSWER)]);
-    assert_eq!(seen[0], Err(NoFlow::Fragment));
-    let slots: Vec<Slot> = seen[1..].iter().map(|seen| seen.unwrap().slot).collect();
+    assert_eq!(seen[0].slot(), Err(NoFlow::Fragment));
+    assert_eq!(seen[0].decoded(), None);
+    let slots: Vec<Slot> = seen[1..].iter().map(|seen| seen.slot().unwrap()).collect();
     assert!(slots.iter().all(|&slot| slot == slots[0]));
     assert_eq!(tracker.flow(slots[0]).unwrap().stats().packets, [1, 2]);
 }
@@ -177,7 +180,7 @@ fn time_may_go_back_and_jump() {
 fn a_flood_takes_half_open_flows_only() {
     let mut tracker = tracker(small());
     let (seen, _) = run(&mut tracker, &[(0, SYN), (0, SYN_ACK), (0, ACK), (0, UDP), (0, ANSWER)]);
-    let (tcp, udp) = (seen[0].unwrap().slot, seen[3].unwrap().slot);
+    let (tcp, udp) = (seen[0].slot().unwrap(), seen[3].slot().unwrap());
     let bytes = tracker.bytes();
     for round in 0..100 {
         let lines: Vec<String> = (0..100)
@@ -185,7 +188,7 @@ fn a_flood_takes_half_open_flows_only() {
             .collect();
         let lines: Vec<(u64, &str)> = lines.iter().map(|line| (100 * round, line.as_str())).collect();
         let (seen, _) = run(&mut tracker, &lines);
-        assert!(seen.iter().all(|seen| seen.unwrap().is_new));
+        assert!(seen.iter().all(|seen| seen.is_new()));
     }
     assert!(tracker.flow(tcp).is_some() && tracker.flow(udp).is_some());
     assert_eq!((tracker.bytes(), tracker.counters().created), (bytes, 10_002));
@@ -222,14 +225,14 @@ proptest! {
             let mut seen = Vec::new();
             tracker.burst(&packets, &mut seen, |flow| ended.push((flow.key, flow.stats)));
             for (seen, packet) in seen.iter().zip(&packets) {
-                let seen = seen.unwrap();
-                let (key, at) = (seen.decoded.key, seen.decoded.direction.index());
+                let decoded = seen.decoded().unwrap();
+                let (key, at) = (decoded.key, decoded.direction.index());
                 let is_over = |stats: &Stats| packet.time_ns - stats.last_ns > 60 * SECOND;
                 if model.get(&key).is_some_and(is_over) {
                     expected.push((key, model.remove(&key).unwrap()));
                 }
-                prop_assert_eq!(seen.is_new, !model.contains_key(&key));
-                let stats = model.entry(key).or_insert_with(|| Flow::new((), seen.decoded.direction, packet.time_ns).stats());
+                prop_assert_eq!(seen.is_new(), !model.contains_key(&key));
+                let stats = model.entry(key).or_insert_with(|| Flow::new((), decoded.direction, packet.time_ns).stats());
                 stats.packets[at] += 1;
                 stats.bytes[at] += u64::from(packet.wire_len);
                 stats.last_ns = packet.time_ns;
