@@ -5,8 +5,8 @@ use super::pool::{Pool, State, StateId};
 use super::startline::Line;
 use super::stream::Stream;
 use super::{
-    PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, pop3,
-    rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
+    PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, mysql,
+    pop3, rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
 };
 use crate::{Details, Message, Verdict};
 
@@ -145,6 +145,10 @@ pub(super) fn inspect(pool: &mut Pool, state: &mut Option<StateId>, message: &Me
 /// Asks the detectors that the first byte leaves.
 fn detect(talk: Talk) -> Answer {
     let Talk { this, .. } = talk;
+    // Begins with a length, which may be any byte.
+    if let yes @ Answer::Yes(..) = mysql::detect(this) {
+        return yes;
+    }
     match this[0] {
         0x16 => tls::detect(this),
         0x03 => h323::detect(this).or(|| rtmp::detect(talk)),
