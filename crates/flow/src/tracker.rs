@@ -19,6 +19,8 @@ use wire::LinkType;
 const SECOND: u64 = 1_000_000_000;
 /// Packets whose memory is waited for together.
 const BURST: usize = 32;
+/// How many packets ahead entries are asked for: as many cache lines as a core can wait for.
+const AHEAD: usize = 8;
 /// All buckets are swept once in this time, if packets come fast enough.
 const SWEEP_NS: u64 = 4 * SECOND;
 /// Buckets swept for each packet at most.
@@ -441,12 +443,12 @@ impl<V: Default> Tracker<V> {
             for ((packet, hash), seen) in packets.iter().zip(&mut hashes).zip(&mut *seen) {
                 seen.no_flow = self.begin(packet, hash, &mut seen.decoded).err();
             }
-            for (seen, hash) in seen.iter().zip(&hashes) {
-                if seen.no_flow.is_none() {
-                    self.table.prefetch_entry(*hash);
+            hashes[..AHEAD].iter().for_each(|&hash| self.table.prefetch_entry(hash));
+            for (at, (packet, seen)) in packets.iter().zip(seen).enumerate() {
+                if let Some(&hash) = hashes.get(at + AHEAD) {
+                    self.table.prefetch_entry(hash);
                 }
-            }
-            for ((packet, hash), seen) in packets.iter().zip(&hashes).zip(seen) {
+                let hash = &hashes[at];
                 if seen.no_flow.is_none() && !self.go_on(packet, *hash, seen) {
                     seen.no_flow = self.begin_flow(packet, *hash, seen, &mut ended).err();
                 }
