@@ -108,6 +108,8 @@ pub struct Table<V> {
     /// Where the sweep goes on.
     sweep_at: usize,
     evictions: u64,
+    /// The clock of the packet seen last.
+    now: u16,
 }
 
 impl<V> fmt::Debug for Table<V> {
@@ -140,6 +142,7 @@ impl<V> Table<V> {
             secret,
             sweep_at: 0,
             evictions: 0,
+            now: 0,
         })
     }
 
@@ -204,7 +207,7 @@ impl<V> Table<V> {
         } else if bucket.sent() != 0 {
             prefetch(&self.buckets[self.second(at, tag(hash))]);
         } else if !self.entries.prefetch_next()
-            && let Some((way, _)) = bucket.oldest(hash as u16, bucket.newest())
+            && let Some((way, _)) = bucket.oldest(hash as u16, self.now)
         {
             self.entries.prefetch(bucket.slot(way));
         }
@@ -401,6 +404,7 @@ impl<V> Table<V> {
 
     /// The same, with the time as an age.
     fn insert(&mut self, key: &Key, hash: u64, now: u16, value: V) -> (Slot, Option<(Key, V)>) {
+        self.now = now;
         let first = self.first(hash);
         let tag = tag(hash);
         let (mut bucket, mut way) = (first, self.buckets[first].free_way());

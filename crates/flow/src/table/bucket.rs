@@ -78,12 +78,6 @@ impl Bucket {
         }
     }
 
-    /// The clock of the way seen last: near enough to now for guesses.
-    #[inline]
-    pub(super) fn newest(&self) -> u16 {
-        self.ages[0] & CLOCK
-    }
-
     /// The way in use that is to make room, and its rank. Of ways seen in the same tick, `turn` chooses.
     #[inline]
     pub(super) fn oldest(&self, turn: u16, now: u16) -> Option<(usize, u32)> {
