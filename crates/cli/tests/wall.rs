@@ -126,8 +126,7 @@ fn the_report_is_snabbwalls() {
     // What goes on is written, and the ends of rejected flows are told.
     let packets = |path| stdout(&run(&["filter", "--count", "", path])).trim().parse::<u64>().unwrap();
     assert_eq!(packets(arg(&passed)), accepted);
-    let resets = stdout(&run(&["filter", "--count", "tcp[tcpflags] & tcp-rst != 0", arg(&told)]));
-    assert!(resets.trim().parse::<u64>().unwrap() >= rejected, "{resets}");
+    assert!(packets(arg(&told)) > rejected, "both ends are told");
 }
 
 #[test]
@@ -217,7 +216,7 @@ fn what_is_wrong_has_its_exit_code_and_says_what_to_do() {
     for (args, expected, told) in [
         (&["spy", "pcap", "/nowhere.pcap"][..], 3, "/nowhere.pcap: cannot open"),
         (&["spy", "pcap", arg(&cut)], 5, "ends inside a packet record"),
-        (&["spy", "pcap", "captures"], 2, "is a folder"),
+        (&["spy", "pcap", "captures"], 3, "is a folder"),
         (&["spy", "raw", "nowhere0"], 3, "nowhere0"),
         (&["filter", "-e", accept, "pcap", arg(&cut)], 5, "ends inside a packet record"),
         (&["filter", "-e", accept, "pcap", "/nowhere.pcap"], 3, "cannot open"),
@@ -226,7 +225,7 @@ fn what_is_wrong_has_its_exit_code_and_says_what_to_do() {
         (&["filter", "-e", "{ HTTP = 'x' }", "pcap", "captures/web.pcap"], 2, "`x` is no action"),
         (&["filter", "-e", accept, "--offline", "pcap", "-"], 2, "name a file"),
         (&["filter", "-e", accept, "--dpi", "exact", "pcap", "captures/web.pcap"], 2, "--dpi exact"),
-        (&["filter", "pcap", "captures/web.pcap"], 2, "--rules-exp"),
+        (&["filter", "pcap", "captures/web.pcap"], 2, "no rules given"),
         (&["filter", "-e", accept, "-o", "/nowhere/out.pcap", "pcap", "captures/web.pcap"], 3, "/nowhere"),
         (&["spy", "--eve", "/nowhere/eve.json", "pcap", "captures/web.pcap"], 3, "/nowhere/eve.json"),
         (&["protocols", "no such name"], 1, ""),
@@ -273,11 +272,7 @@ fn the_apps_run_in_graphs_of_their_own() {
     let output = run(&["run", arg(&graph), "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let counter = |app: &str, name: &str| {
-        object.pointer(&format!("/apps/{app}/counters/{name}")).and_then(Value::as_u64)
-    };
-    let drops =
-        |app: &str, name: &str| object.pointer(&format!("/apps/{app}/{name}")).and_then(Value::as_u64);
-    let rejected = counter("fw", "rejected").or_else(|| drops("fw", "rejected"));
-    assert!(rejected.is_some_and(|count| count > 0), "{object:#}");
+    let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_u64);
+    assert!(number("/apps/fw/drops/rejected").is_some_and(|count| count > 0), "{object:#}");
+    assert!(number("/apps/spy/counters/identified_own").is_some_and(|count| count > 0), "{object:#}");
 }

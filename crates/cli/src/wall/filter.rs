@@ -45,7 +45,11 @@ pub(crate) fn run(args: &WallFilterArgs, terminal: &Terminal) -> Result<Outcome,
 fn rules(args: &WallFilterArgs) -> Result<String, Failure> {
     let (name, text) = match (&args.rules, &args.rules_file) {
         (_, Some(path)) => (path.display().to_string(), read(path)?),
-        (text, None) => ("the rules".to_owned(), text.clone().unwrap_or_default()),
+        (Some(text), None) => ("the rules".to_owned(), text.clone()),
+        (None, None) => {
+            return Err(Failure::user("no rules given")
+                .help("-e \"{ HTTP = 'reject', default = 'accept' }\", or -f FILE"));
+        }
     };
     Rules::read(&text).map_err(|error| wrong(&name, &error))?;
     Ok(text)

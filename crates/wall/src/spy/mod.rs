@@ -628,11 +628,14 @@ impl Books {
 
     fn record(&self, key: &Key, stats: &Stats, look: &Look, end: End) -> Record {
         let first = look.first();
-        let (a, b) = (key.src(first), key.dst(first));
+        // Queries of ICMP have their number in the place of ports.
+        let has_ports = matches!(key.protocol(), ip::TCP | ip::UDP | ip::SCTP | ip::DCCP | ip::UDPLITE);
+        let end = |end: SocketAddr| SocketAddr::new(end.ip(), if has_ports { end.port() } else { 0 });
+        let (a, b) = (end(key.src(first)), end(key.dst(first)));
         let pair = |of: [u64; 2]| if first == Direction::Up { of } else { [of[1], of[0]] };
         Record {
             number: look.number.into(),
-            ends: [SocketAddr::from(a), SocketAddr::from(b)],
+            ends: [a, b],
             transport: key.protocol(),
             vlans: key.vlans(),
             packets: pair(stats.packets),
