@@ -630,8 +630,8 @@ impl Books {
         let first = look.first();
         // Queries of ICMP have their number in the place of ports.
         let has_ports = matches!(key.protocol(), ip::TCP | ip::UDP | ip::SCTP | ip::DCCP | ip::UDPLITE);
-        let end = |end: SocketAddr| SocketAddr::new(end.ip(), if has_ports { end.port() } else { 0 });
-        let (a, b) = (end(key.src(first)), end(key.dst(first)));
+        let shown = |end: SocketAddr| SocketAddr::new(end.ip(), if has_ports { end.port() } else { 0 });
+        let (a, b) = (shown(key.src(first)), shown(key.dst(first)));
         let pair = |of: [u64; 2]| if first == Direction::Up { of } else { [of[1], of[0]] };
         Record {
             number: look.number.into(),
