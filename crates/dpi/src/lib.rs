@@ -5,9 +5,13 @@
 #![deny(unsafe_code)]
 
 mod message;
+#[allow(unsafe_code)]
+pub mod ndpi;
 pub mod protocol;
 pub mod tier1;
 mod verdict;
+#[allow(unsafe_code)]
+pub mod worker;
 
 pub use message::Message;
 pub use protocol::Protocol;

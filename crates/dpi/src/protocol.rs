@@ -67,6 +67,21 @@ static NAMES: LazyLock<HashMap<String, Protocol>> = LazyLock::new(|| {
 static INTERNED: RwLock<Vec<&'static str>> = RwLock::new(Vec::new());
 
 impl Protocol {
+    /// Its number, by which tables and metadata of packets name it. The same only within this process.
+    #[inline]
+    #[must_use]
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The protocol of a number that [`Protocol::number`] gave; unknown for any other.
+    #[must_use]
+    pub fn from_number(number: u16) -> Protocol {
+        let interned = || INTERNED.read().unwrap_or_else(PoisonError::into_inner).len();
+        let is_known = usize::from(number) < ROWS.len() || usize::from(number) < ROWS.len() + interned();
+        if is_known { Protocol(number) } else { Protocol::UNKNOWN }
+    }
+
     /// The protocol with this name, or one of its aliases, in upper or lower case.
     #[must_use]
     pub fn named(name: &str) -> Option<Protocol> {

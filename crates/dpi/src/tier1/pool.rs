@@ -9,6 +9,20 @@ use crate::Verdict;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateId(u32);
 
+impl StateId {
+    /// As a number, for owners that keep it in few bytes.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The state of a number that [`StateId::bits`] gave. Any other is that of another flow, or of none: nothing breaks, but answers are wrong.
+    #[must_use]
+    pub fn from_bits(bits: u32) -> StateId {
+        StateId(bits)
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum State {
     Tcp(Tcp),

@@ -1,0 +1,132 @@
+//! Whether the worker gets on.
+
+use super::process::cpu_of;
+use std::time::{Duration, Instant};
+
+/// How much longer a worker may take that has not had the processor.
+const STARVED: u32 = 4;
+/// How often the warm process is asked whether the worker has ended, while the worker does not get on.
+const ASK: Duration = Duration::from_millis(1);
+
+/// A stopwatch that begins anew with each job.
+///
+/// A job may take `limit` of the worker's processor time: a machine with much to do may keep a worker of low priority from running, which is no
+/// fault of the packet. A worker that is stopped, or does not run for another reason, is taken for stuck after the limit, or four times it.
+pub(super) struct Watch {
+    limit: Duration,
+    /// The tail of the jobs that was last seen, and how long it is that.
+    tail: Option<u32>,
+    unchanged: Duration,
+    seen: Option<Instant>,
+    /// Processor time of the worker when it began with the job.
+    cpu: Option<Duration>,
+    asked: Option<Instant>,
+}
+
+impl Watch {
+    pub(super) fn new(limit: Duration) -> Watch {
+        Watch { limit, tail: None, unchanged: Duration::ZERO, seen: None, cpu: None, asked: None }
+    }
+
+    /// There is no job.
+    pub(super) fn idle(&mut self) {
+        *self = Watch::new(self.limit);
+    }
+
+    /// There are jobs, of which this is the next. Whether the worker is stuck.
+    pub(super) fn see(&mut self, now: Instant, tail: u32, worker: Option<u32>) -> bool {
+        if self.tail != Some(tail) {
+            self.idle();
+            (self.tail, self.seen) = (Some(tail), Some(now));
+            return false;
+        }
+        // A data plane that does not look for long was perhaps not running, and nor was the worker.
+        let passed = self.seen.map_or(Duration::ZERO, |seen| now.saturating_duration_since(seen));
+        self.unchanged += passed.min(self.limit / 2);
+        self.seen = Some(now);
+        if self.unchanged < self.limit / 4 {
+            return false;
+        }
+        let cpu = worker.and_then(cpu_of);
+        let since = *self.cpu.get_or_insert(cpu.unwrap_or_default());
+        if self.unchanged < self.limit {
+            return false;
+        }
+        let used = cpu.unwrap_or_default().saturating_sub(since);
+        used >= self.limit / 2 || self.unchanged >= self.limit * STARVED || worker.is_none_or(is_stopped)
+    }
+
+    /// Whether it is time to ask if the worker has ended.
+    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+        let due = self.unchanged >= ASK
+            && self.asked.is_none_or(|asked| now.saturating_duration_since(asked) >= ASK);
+        if due {
+            self.asked = Some(now);
+        }
+        due
+    }
+}
+
+/// Whether a process is stopped, or no more.
+pub(super) fn is_stopped(pid: u32) -> bool {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    // The state follows the name, which is in parentheses and may contain anything.
+    let state = text.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    matches!(state, Some('T' | 't' | 'Z' | 'X'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(40);
+
+    /// Looks at the same job every 10 ms, and tells after how long the worker is taken for stuck.
+    fn stuck_after(pid: u32, work: impl Fn(Duration)) -> Duration {
+        let mut watch = Watch::new(LIMIT);
+        let begin = Instant::now();
+        for step in 1..100 {
+            let now = begin + Duration::from_millis(10) * step;
+            if watch.see(now, 7, Some(pid)) {
+                return now - begin;
+            }
+            work(Duration::from_millis(10));
+        }
+        panic!("never");
+    }
+
+    #[test]
+    fn a_worker_that_computes_is_stuck_after_the_limit() {
+        let spin = |time| {
+            let begin = cpu_of(std::process::id()).unwrap();
+            while cpu_of(std::process::id()).unwrap() < begin + time {}
+        };
+        assert!(stuck_after(std::process::id(), spin) <= LIMIT * 2);
+    }
+
+    #[test]
+    fn a_worker_without_the_processor_has_longer() {
+        let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let after = stuck_after(sleeper.id(), |_| ());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(after >= LIMIT * STARVED, "{after:?}");
+    }
+
+    #[test]
+    fn a_worker_that_is_no_more_is_stuck_after_the_limit() {
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        assert!(stuck_after(ended.id(), |_| ()) <= LIMIT + Duration::from_millis(20));
+    }
+
+    #[test]
+    fn another_job_begins_anew() {
+        let mut watch = Watch::new(LIMIT);
+        let begin = Instant::now();
+        for step in 0..100 {
+            let now = begin + Duration::from_millis(10) * step;
+            assert!(!watch.see(now, step / 3, None));
+        }
+    }
+}
