@@ -10,6 +10,8 @@ use crate::oracle::{self, BpfProgram, Options};
 use crate::packet::Packet;
 use bpf::machine;
 use capture::{Reader, Writer};
+use dpi::Message;
+use dpi::tier1::{self, Step, Tier1};
 use pflang::{Backend, Calls, Compiler, Limits};
 use std::io::Cursor;
 use std::sync::LazyLock;
@@ -230,6 +232,57 @@ pub fn capture(data: &[u8]) {
     let (packets, copy) = read_and_copy(data);
     let (again, _) = read_and_copy(&copy);
     assert_eq!(packets, again, "a copy holds other packets than its original");
+}
+
+/// Bytes as what a flow says, to all detectors of tier 1. The first byte chooses transport, ports and what is known of the connection; then each message has a byte
+/// for its direction and place, and one for its length. Says the same again when asked again, and holds nothing when the flow is over.
+///
+/// # Panics
+///
+/// When tier 1 does, when it answers twice in different ways, or when it keeps what it should not.
+pub fn tier1(data: &[u8]) {
+    let Some((&[first, order], rest)) = data.split_first_chunk() else { return };
+    let limits =
+        tier1::Limits { states: 1 + usize::from(first >> 6), bytes: 1 << (10 + (first >> 4 & 3) * 3) };
+    let answer = |mut rest: &[u8]| {
+        let mut tier1 = Tier1::new(limits);
+        let (mut state, mut steps, mut offsets) = (None, Vec::new(), [0u32; 2]);
+        while let Some((&[head, len], behind)) = rest.split_first_chunk() {
+            // Most lengths are of whole messages; the longest take all that is left.
+            let len = if len == u8::MAX { behind.len() } else { behind.len().min(usize::from(len)) };
+            let (payload, behind) = behind.split_at(len);
+            rest = behind;
+            let forward = head & 1 == 0;
+            let offset = &mut offsets[usize::from(forward)];
+            let sequence = offset.wrapping_add(u32::from(head >> 4)).wrapping_sub(u32::from(head >> 1 & 7));
+            *offset = offset.wrapping_add(payload.len() as u32);
+            let port = [53, 5353, 5355, 50_000][usize::from(order & 3)];
+            let message = Message {
+                transport: if first & 1 == 0 { 6 } else { 17 },
+                ipv6: first & 2 != 0,
+                forward,
+                source_port: if forward { 50_001 } else { port },
+                destination_port: if forward { port } else { 50_001 },
+                sequence,
+                start: (first & 4 != 0).then_some(0),
+                payload,
+                cut: first & 8 != 0,
+            };
+            let step = tier1.inspect(&mut state, &message);
+            assert!(step == Step::Undecided || state.is_none(), "{step:?} keeps a state");
+            let usage = tier1.usage();
+            assert!(usage.states <= limits.states && usage.bytes <= limits.bytes, "{usage:?} of {limits:?}");
+            let is_over = step != Step::Undecided;
+            steps.push(step);
+            if is_over {
+                break;
+            }
+        }
+        let likely = tier1.conclude(&mut state);
+        assert_eq!((tier1.usage().states, tier1.usage().bytes), (0, 0), "a state outlives its flow");
+        (steps, likely)
+    };
+    assert_eq!(answer(rest), answer(rest));
 }
 
 /// Every packet of a file up to the first damage, and a copy of them.

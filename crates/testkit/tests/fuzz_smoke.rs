@@ -196,5 +196,41 @@ fn flows() {
         }
         damage(&mut bytes, rng);
         fuzz::flows(&bytes);
+fn conversations() {
+    // How messages of tier 1's protocols begin, whole where they are short.
+    let openings: [&[u8]; 22] = [
+        b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/ipp\r\n\r\n",
+        b"\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03abcdefghijklmnopqrstuvwxyzabcdef\x00\x00\x02\x13\x01\x01\x00\x00\x00",
+        b"\x00\x1d\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x07example\x00\x00\x01\x00\x01",
+        b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x03www\x07example\x00\x00\x01\x00\x01",
+        b"220 mx.example ESMTP\r\n",
+        b"EHLO a\r\n",
+        b"USER bob\r\n",
+        b"+OK ready\r\n",
+        b"* OK IMAP4rev1\r\n",
+        b"a1 LOGIN bob secret\r\n",
+        b"SSH-2.0-x\r\n",
+        b"\x03\x00\x00\x12\x08\x02\x92\x34\x5a\x08\x02\x80\x90\x7e\x00\x02\x05\x25",
+        b"\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0",
+        b"\x13BitTorrent protocol",
+        b"d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe",
+        b"\x80\x00\x00\x01\x00\x00\x00\xa0\xde\xad\xbe\xefabcdefgh",
+        b"\x80\xc8\x00\x06abcdefghijklmnopqrstuvwx",
+        b"\x00\x01\x00\x00\x21\x12\xa4\x42abcdefghijkl",
+        b"\x41\x00\x11\x11\x00\x00\x00\x01\x00\x00\x00\x00\x00\x10\x00\x00\x00\x01\x00\x00",
+        b"\xc3\x00\x00\x00\x01\x08abcdefgh\x00\x00\x40\x40abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijkl",
+        b"TS3INIT1\x00\x65\x00\x00\x88",
+    ];
+    for_each_input(30_000, |rng| {
+        let mut bytes = vec![rng.next_u32() as u8, rng.next_u32() as u8];
+        for _ in 0..1 + rng.below(4) {
+            let mut message = rng.pick(&openings).to_vec();
+            damage(&mut message, rng);
+            bytes.extend([rng.next_u32() as u8 & 0x8f, message.len().min(254) as u8]);
+            bytes.extend(message);
+        }
+        damage(&mut bytes, rng);
+        fuzz::tier1(&bytes);
     });
 }

@@ -21,6 +21,11 @@ impl Answer {
         Answer::Yes(verdict(protocol, Confidence::Payload, evidence), Details::default())
     }
 
+    /// It is this protocol, by a part of what it says, and no more of it will be seen.
+    pub(super) fn partly(protocol: Protocol, evidence: &'static str) -> Self {
+        Answer::Yes(verdict(protocol, Confidence::Partial, evidence), Details::default())
+    }
+
     /// It begins as this protocol does.
     pub(super) fn likely(protocol: Protocol, evidence: &'static str) -> Self {
         Answer::Likely(verdict(protocol, Confidence::Partial, evidence))

@@ -1,7 +1,7 @@
 //! DNS (RFC 1035 section 4.1), over UDP and TCP; mDNS (RFC 6762) and LLMNR (RFC 4795), which have its format.
 //!
 //! Asked of the bytes: a header of an operation that is in use with plausible counts, and questions and records that fill the message to its end, of classes that exist.
-//! NetBIOS names have the format too, and types of their own.
+//! NetBIOS names have the format too, types of their own, and a port that is left to them.
 //!
 //! The three are told apart by port where the format is found (5353, 5355, 53). Elsewhere a question that nobody would ask a resolver, one without
 //! recursion and without a number, or for a name of one label, is left alone, and names below `.local` are mDNS's.
@@ -34,6 +34,9 @@ struct Shape {
 pub(super) fn detect_udp(message: &Message) -> Answer {
     let Some(shape) = parse(message.payload, message.cut) else { return Answer::No };
     let on = |port| message.source_port == port || message.destination_port == port;
+    if on(137) {
+        return Answer::No;
+    }
     if on(5353) || !on(53) && !on(5355) && (shape.local || shape.top_bit) && shape.id == 0 {
         Answer::yes(Protocol::MDNS, "DNS format of mDNS")
     } else if on(5355) {

@@ -13,7 +13,6 @@ use super::answer::text;
 use super::hello::{ClientHello, extension, numbers};
 use crate::Details;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// What carries the hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +43,33 @@ fn fingerprint(hello: &ClientHello, transport: Transport) -> String {
         0x0300 => "s3",
         _ => "00",
     };
-    let named = if extensions.contains(&extension::SERVER_NAME) { 'd' } else { 'i' };
-    let carrier = if transport == Transport::Tcp { 't' } else { 'q' };
-    let [first, last] = ends(hello.alpn().unwrap_or_default());
-    let (suites, count) = (ciphers.len().min(99), extensions.len().min(99));
+    let named = extensions.contains(&extension::SERVER_NAME);
+    let (suites, count) = (ciphers.len().min(99) as u8, extensions.len().min(99) as u8);
+    let mut print = String::with_capacity(36);
+    print.push(if transport == Transport::Tcp { 't' } else { 'q' });
+    print.push_str(version);
+    print.push(if named { 'd' } else { 'i' });
+    for digit in [suites / 10, suites % 10, count / 10, count % 10] {
+        print.push(char::from(b'0' + digit));
+    }
+    print.extend(ends(hello.alpn().unwrap_or_default()));
     ciphers.sort_unstable();
     extensions.retain(|&kind| kind != extension::SERVER_NAME && kind != extension::ALPN);
     extensions.sort_unstable();
-    let mut list = hex(&extensions);
-    let signatures: Vec<u16> = hello.signature_algorithms().filter(|&number| !is_grease(number)).collect();
-    if !extensions.is_empty() && !signatures.is_empty() {
-        list = list + "_" + &hex(&signatures);
+    print.push('_');
+    let mut list = Vec::with_capacity(5 * (ciphers.len().max(extensions.len()) + 16));
+    push_hex(&mut list, ciphers);
+    push_hash(&mut print, &list);
+    print.push('_');
+    list.clear();
+    push_hex(&mut list, extensions);
+    let mut signatures = hello.signature_algorithms().filter(|&number| !is_grease(number)).peekable();
+    if !list.is_empty() && signatures.peek().is_some() {
+        list.push(b'_');
+        push_hex(&mut list, signatures);
     }
-    let (ciphers, extensions) = (hash(&hex(&ciphers)), hash(&list));
-    format!("{carrier}{version}{named}{suites:02}{count:02}{first}{last}_{ciphers}_{extensions}")
+    push_hash(&mut print, &list);
+    print
 }
 
 /// Numbers that clients throw in to keep servers tolerant (RFC 8701).
@@ -68,7 +80,7 @@ fn is_grease(number: u16) -> bool {
 
 /// First and last letter of the first protocol; of its hexadecimal form where one of them is no letter or digit.
 fn ends(alpn: &[u8]) -> [char; 2] {
-    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
     match (alpn.first(), alpn.last()) {
         (Some(first), Some(last)) if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() => {
             [char::from(*first), char::from(*last)]
@@ -78,25 +90,27 @@ fn ends(alpn: &[u8]) -> [char; 2] {
     }
 }
 
-fn hex(numbers: &[u16]) -> String {
-    let mut list = String::with_capacity(5 * numbers.len());
-    for number in numbers {
-        let comma = if list.is_empty() { "" } else { "," };
-        let _ = write!(list, "{comma}{number:04x}");
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Four digits of each number, commas between them.
+fn push_hex(list: &mut Vec<u8>, numbers: impl IntoIterator<Item = u16>) {
+    for (at, number) in numbers.into_iter().enumerate() {
+        if at > 0 {
+            list.push(b',');
+        }
+        list.extend([12, 8, 4, 0].map(|shift| DIGITS[usize::from(number >> shift & 0xf)]));
     }
-    list
 }
 
-/// The first twelve digits of its SHA-256; zeros for nothing.
-fn hash(list: &str) -> String {
-    if list.is_empty() {
-        return "0".repeat(12);
+/// The first twelve digits of a list's SHA-256; zeros for nothing.
+fn push_hash(print: &mut String, list: &[u8]) {
+    let mut digest = [0; 6];
+    if !list.is_empty() {
+        digest.copy_from_slice(&Sha256::digest(list)[..6]);
     }
-    let digest = Sha256::digest(list.as_bytes());
-    digest[..6].iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    for byte in digest {
+        print.extend([byte >> 4, byte & 0xf].map(|nibble| char::from(DIGITS[usize::from(nibble)])));
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +122,11 @@ mod tests {
         let ciphers = "002f,0035,009c,009d,1301,1302,1303,c013,c014,c02b,c02c,c02f,c030,cca8,cca9";
         let extensions = "0005,000a,000b,000d,0012,0015,0017,001b,0023,002b,002d,0033,4469,ff01";
         let signatures = "0403,0804,0401,0503,0805,0501,0806,0601";
+        let hash = |list: &str| {
+            let mut print = String::new();
+            push_hash(&mut print, list.as_bytes());
+            print
+        };
         assert_eq!(hash(ciphers), "8daaf6152771");
         assert_eq!(hash(&format!("{extensions}_{signatures}")), "e5627efa2ab1");
         assert_eq!(hash(extensions), "6d807ffa2a79");

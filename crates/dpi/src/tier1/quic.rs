@@ -5,7 +5,7 @@
 //!              Initial (coalesced) ─► …                            in whatever order, over several datagrams ──────────┘
 //! ```
 //!
-//! Asked of the bytes: an Initial of version 1, 2 or draft 29 that decrypts and authenticates with the client's keys, which anybody can derive from the packet, and a whole, well-formed ClientHello within.
+//! Asked of the bytes: an Initial of version 1, 2 or a draft from 23 on that decrypts and authenticates with the client's keys, which anybody can derive from the packet, and a whole, well-formed ClientHello within.
 
 use super::answer::Answer;
 use super::hello::ClientHello;
@@ -106,27 +106,23 @@ fn initial(
     scratch: &mut Scratch,
 ) -> Answer {
     let Kind::Initial { number_off } = packet.kind else { return Answer::No };
-    let mut opened = None;
     // The number of the first packet, or, behind a Retry, that of this one.
-    let kept = state.as_ref().filter(|quic| quic.version == packet.version).map(|quic| quic.connection);
+    let kept = state.as_ref().map(|quic| (quic.version, quic.connection));
     let own = Connection::new(packet.connection).filter(|own| own.len >= CONNECTION_MIN);
-    for connection in
-        [kept, own.filter(|own| kept.is_none_or(|kept| kept.get() != own.get()))].into_iter().flatten()
-    {
-        let keys = Keys::client(packet.version, connection.get());
-        if keys.open(whole, number_off, &mut scratch.0).is_some() {
-            opened = Some(connection);
-            break;
-        }
-    }
-    let Some(connection) = opened else {
+    let own = own.into_iter().flat_map(|own| packet.versions.iter().map(move |&version| (version, own)));
+    let own =
+        own.filter(|(version, own)| kept.is_none_or(|kept| kept.0 != *version || kept.1.get() != own.get()));
+    let opened = kept.into_iter().chain(own).find(|(version, connection)| {
+        let keys = Keys::client(*version, connection.get());
+        keys.open(whole, number_off, &mut scratch.0).is_some()
+    });
+    let Some((version, connection)) = opened else {
         return if state.is_some() { Answer::Maybe } else { Answer::No };
     };
     let quic = state.get_or_insert_with(|| {
-        let (forward, version) = (message.forward, packet.version);
-        Box::new(Quic { forward, version, connection, crypto: Pieces::default() })
+        Box::new(Quic { forward: message.forward, version, connection, crypto: Pieces::default() })
     });
-    quic.connection = connection;
+    (quic.version, quic.connection) = (version, connection);
     if frames(&scratch.0, &mut quic.crypto).is_none() {
         return Answer::likely(Protocol::QUIC, "QUIC Initial, decrypted");
     }
@@ -154,7 +150,7 @@ fn hello(crypto: &[u8]) -> Answer {
 /// A packet with a long header.
 #[derive(Debug)]
 struct Packet<'a> {
-    version: Version,
+    versions: &'static [Version],
     connection: &'a [u8],
     kind: Kind,
 }
@@ -183,10 +179,10 @@ impl<'a> Packet<'a> {
 
     /// A header up to its length.
     fn header(reader: &mut Reader<'a>) -> Option<Self> {
-        let (first, version) = (reader.u8()?, Version::of(reader.u32()?)?);
+        let (first, versions) = (reader.u8()?, Version::of(reader.u32()?)?);
         let (connection, source) = (reader.vector8()?, reader.vector8()?);
         let fits = first & 0xc0 == 0xc0 && connection.len().max(source.len()) <= CONNECTION_MAX;
-        let kind = version.kind(first >> 4 & 3);
+        let kind = versions.first()?.kind(first >> 4 & 3);
         if !fits || kind == keys::RETRY {
             return None;
         }
@@ -195,7 +191,7 @@ impl<'a> Packet<'a> {
             reader.take(usize::try_from(token).ok()?)?;
         }
         let kind = if kind == keys::INITIAL { Kind::Initial { number_off: 0 } } else { Kind::Other };
-        Some(Packet { version, connection, kind })
+        Some(Packet { versions, connection, kind })
     }
 }
 

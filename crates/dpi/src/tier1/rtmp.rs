@@ -19,6 +19,12 @@ pub(super) fn detect(talk: Talk) -> Answer {
     if this[0] != 3 || peer.first().is_some_and(|&version| version != 3) {
         return Answer::No;
     }
+    // Remote Desktop and others begin with TPKT's header, and with a packet as long as it says.
+    if this[1..].first() == Some(&0)
+        && this.get(2..4).is_some_and(|len| usize::from(u16::from_be_bytes([len[0], len[1]])) == this.len())
+    {
+        return Answer::No;
+    }
     if is_echo(this, peer) || is_echo(peer, this) {
         return Answer::yes(Protocol::RTMP, "RTMP handshake");
     }

@@ -39,15 +39,17 @@ fn is_stun(bytes: &[u8], cut: bool) -> bool {
         return false;
     };
     let rest = reader.rest();
-    // A TURN client may send what follows in the same datagram only with padding.
+    // Attributes are padded to whole words, but WhatsApp's are not.
     let ends = usize::from(len) == rest.len() || cut && usize::from(len) > rest.len();
-    if kind >= 0x4000 || len % 4 != 0 || !ends {
+    if kind >= 0x4000 || !ends {
         return false;
     }
     if cookie == COOKIE {
         return true;
     }
-    matches!(kind, 0x0001 | 0x0101 | 0x0111) && attributes(reader).is_some_and(|known| known > 0)
+    matches!(kind, 0x0001 | 0x0101 | 0x0111)
+        && len % 4 == 0
+        && attributes(reader).is_some_and(|known| known > 0)
 }
 
 /// How many attributes of RFC 3489 there are; `None` if they do not end where the message does.

@@ -151,6 +151,7 @@ fn detect(talk: Talk) -> Answer {
     }
     match this[0] {
         0x16 => tls::detect(this),
+        0x14 | 0x15 | 0x17 => tls::detect_later(this),
         0x03 => h323::detect(this).or(|| rtmp::detect(talk)),
         0x13 => bittorrent::detect(this),
         0xff => telnet::detect(talk),

@@ -1,6 +1,7 @@
 //! TLS (RFC 8446 sections 4.1.2, 4.1.3 and 5.1; RFC 5246 for the versions before).
 //!
 //! Asked of the bytes: handshake records with a whole ClientHello, or ServerHello, that is well-formed to its end. A ClientHello may lie in several records, and these in any segments.
+//! Of a connection that is picked up later: records of other types that end where the packet does, or one behind the other.
 
 use super::answer::Answer;
 use super::hello::ClientHello;
@@ -46,6 +47,29 @@ pub(super) fn detect(stream: &[u8]) -> Answer {
         Some(body) if is_server_hello(body) => Answer::yes(Protocol::TLS, evidence),
         Some(_) => Answer::No,
     }
+}
+
+/// Records of a connection whose handshake was not seen: change of ciphers, alerts, data.
+pub(super) fn detect_later(stream: &[u8]) -> Answer {
+    let evidence = "TLS records";
+    let mut reader = Reader::new(stream);
+    let mut whole = 0;
+    while !reader.is_empty() {
+        let (kind, version, len) = (reader.u8(), reader.u16(), reader.u16());
+        let known = kind.is_none_or(|kind| (20..=24).contains(&kind))
+            && version.is_none_or(|version| (0x0300..=0x0304).contains(&version))
+            && len.is_none_or(|len| (1..=RECORD_MAX + 2048).contains(&len));
+        match len {
+            _ if !known => return Answer::No,
+            None if whole == 0 => return Answer::Maybe,
+            Some(len) if reader.take(len.into()).is_some() => whole += 1,
+            // The second record has begun.
+            Some(_) if whole > 0 => break,
+            Some(_) => return Answer::likely(Protocol::TLS, evidence),
+            None => break,
+        }
+    }
+    Answer::partly(Protocol::TLS, evidence)
 }
 
 /// What the first records carry, as far as it came. `None` where they are no handshake's.

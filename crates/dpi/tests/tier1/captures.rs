@@ -94,7 +94,9 @@ fn each_server_name_that_tshark_finds_is_found() {
 
 /// Whether a packet has what a record of TLS begins with, or a packet of QUIC: tshark takes its time for each file.
 fn may_have_hello(bytes: &[u8]) -> bool {
-    bytes.windows(5).any(|window| matches!(window, [0x16, 3, 0..=4, _, _] | [0xc0..=0xff, 0, 0, 0, 1]))
+    bytes.windows(5).any(|window| {
+        matches!(window, [0x16, 3, 0..=4, _, _] | [0xc0..=0xff, 0, 0, 0, 1] | [0xc0..=0xff, 0xff, 0, 0, 29])
+    })
 }
 
 /// The server names in the hellos of a capture.

@@ -129,6 +129,7 @@ fn stun() -> Vec<Case> {
         stun("stun-response").server(hex(&format!("0101 000c 2112a442 {id} 0020 0008 0001 a147 e112a643"))),
         stun("stun-turn").client(hex(&format!("0003 0008 2112a442 {id} 0019 0004 11000000"))),
         stun("stun-classic").client(hex(&format!("0001 0008 11223344 {id} 0003 0004 00000000"))),
+        stun("stun-of-whatsapp").client(hex(&format!("0003 0006 2112a442 {id} 4000 0002 0102"))),
         Case::tcp("stun-tcp", Protocol::STUN, 3478)
             .client(hex(&format!("0003 0008 2112a442 {id} 0019 0004 06000000"))),
     ]

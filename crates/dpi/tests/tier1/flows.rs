@@ -10,24 +10,22 @@ use wire::transport::Tcp;
 
 /// What became of a flow.
 #[derive(Debug, Default)]
-pub struct Flow {
+pub(crate) struct Flow {
     /// Sender and receiver of its first packet.
-    pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// Protocol over IP.
-    pub transport: u8,
+    pub(crate) ends: Option<(SocketAddr, SocketAddr)>,
     /// What it was found to speak, and after how many packets with payload.
-    pub verdict: Option<(Verdict, usize)>,
-    pub details: Details,
+    pub(crate) verdict: Option<(Verdict, usize)>,
+    pub(crate) details: Details,
     /// Whether it was left to tier 2.
-    pub is_left: bool,
+    pub(crate) is_left: bool,
     /// Packets with payload.
-    pub packets: usize,
+    pub(crate) packets: usize,
     state: Option<StateId>,
     starts: [Option<u32>; 2],
 }
 
 /// The flows of a capture, in the order of their first packets.
-pub fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
+pub(crate) fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
     let mut flows: Vec<Flow> = Vec::new();
     let mut numbers = HashMap::new();
     for packet in &capture.packets {
@@ -36,7 +34,7 @@ pub fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
         let (Some((src_port, dst_port)), End::Payload) = (tuple.ports, layers.end()) else { continue };
         let (from, to) = (SocketAddr::new(tuple.src, src_port), SocketAddr::new(tuple.dst, dst_port));
         let number = *numbers.entry((tuple.protocol, from.min(to), from.max(to))).or_insert_with(|| {
-            flows.push(Flow { ends: Some((from, to)), transport: tuple.protocol, ..Flow::default() });
+            flows.push(Flow { ends: Some((from, to)), ..Flow::default() });
             flows.len() - 1
         });
         let flow = &mut flows[number];

@@ -28,7 +28,7 @@ fn cases() -> Vec<Case> {
         tcp("finger").client("bob\r\n").server("Login: bob\r\n"),
         tcp("gopher").client("/menu\r\n").server("iWelcome\t\t\t\r\n"),
         tcp("bgp").client(hex("ffffffffffffffffffffffffffffffff 001d 01 04 fde8 00b4 c0000201 00")),
-        tcp("tls-alert").client(hex("15 0303 0002 0228")),
+        tcp("tls-records-of-wrong-version").client(hex("17 0203 0002 0228")),
         tcp("tls-hello-of-wrong-length").client(hex(&("16 0301 002d 010000 29 0303".to_owned() + &"07".repeat(32) + "20 0002 1301 0100 ff"))),
         tcp("user-of-nothing").client("USER bob\r\n").server("whatever\r\n"),
         udp("netbios-name").client(hex(&("8001 0110 0001 0000 0000 0000 20".to_owned() + &"43".repeat(32) + "00 0020 0001"))),

@@ -108,6 +108,10 @@ pub(crate) fn cases() -> Vec<Case> {
             .client([records(&chrome, 16_384), vec![23, 3, 3, 0, 1, 9]].concat())
             .sni("www.example.com")
             .alpn("h2"),
+        tls("tls-data-midstream").client([&[23, 3, 3, 0, 41][..], &[0xa5; 41]].concat()),
+        tls("tls-records-midstream")
+            .server([&[20, 3, 3, 0, 1, 1, 23, 3, 3, 4, 0][..], &[0xa5; 900]].concat()),
+        tls("tls-alert-midstream").server([&[21, 3, 3, 0, 26][..], &[0xa5; 26]].concat()),
         tls("tls-server-first").server(&server),
         tls("tls-server-hello-and-more").server([&server[..], &[22, 3, 3, 0, 4, 14, 0, 0, 0]].concat()),
     ]

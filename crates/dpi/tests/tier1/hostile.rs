@@ -3,7 +3,7 @@
 use crate::case::{Case, Known, Segment, check, check_not_else, check_on, run};
 use crate::cases;
 use dpi::Protocol;
-use dpi::tier1::{Limits, Step, Tier1};
+use dpi::tier1::{Limits, PACKETS_MAX, Step, Tier1};
 use testkit::rng::Rng;
 
 /// Ports of others, and of nobody.
@@ -123,7 +123,13 @@ fn segments_may_come_in_any_order_and_twice() {
                 }
                 segments.extend(parts);
             }
-            check(&case, &segments, Known::Start, &format!("shuffled, round {round}"));
+            let how = format!("shuffled, round {round}");
+            // More packets than are waited for, if they are too little for any likelihood.
+            if segments.len() > usize::from(PACKETS_MAX) {
+                check_not_else(&case, case.ports, &segments, Known::Start, &how);
+            } else {
+                check(&case, &segments, Known::Start, &how);
+            }
         }
     }
 }

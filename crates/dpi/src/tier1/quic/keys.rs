@@ -16,21 +16,26 @@ const TAG: usize = 16;
 const SAMPLE: usize = 16;
 const SAMPLE_OFF: usize = 4;
 
-/// A version whose Initials are known.
+/// How the Initials of a version are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     V1,
     V2,
-    /// The last draft that was in use for long.
+    /// Drafts 29 to 32, which were in use for long.
     Draft29,
+    /// Drafts 23 to 28, and Facebook's that followed draft 27.
+    Draft23,
 }
 
 impl Version {
-    pub(super) fn of(number: u32) -> Option<Self> {
+    /// The version with this number. One that is only meant to be refused (RFC 9000 section 15) is protected as the client likes: mostly as the version that it will use.
+    pub(super) fn of(number: u32) -> Option<&'static [Self]> {
         match number {
-            1 => Some(Version::V1),
-            0x6b33_43cf => Some(Version::V2),
-            0xff00_001d => Some(Version::Draft29),
+            1 | 0xff00_0021..=0xff00_0022 => Some(&[Version::V1]),
+            0x6b33_43cf => Some(&[Version::V2]),
+            0xff00_001d..=0xff00_0020 => Some(&[Version::Draft29]),
+            0xff00_0017..=0xff00_001c | 0xface_b002 => Some(&[Version::Draft23]),
+            _ if number & 0x0f0f_0f0f == 0x0a0a_0a0a => Some(&[Version::V1, Version::Draft29]),
             _ => None,
         }
     }
@@ -45,6 +50,7 @@ impl Version {
             Version::V1 => [0x3876_2cf7, 0xf559_34b3, 0x4d17_9ae6, 0xa4c8_0cad, 0xccbb_7f0a],
             Version::V2 => [0x0ded_e3de, 0xf700_a6db, 0x8193_81be, 0x6e26_9dcb, 0xf9bd_2ed9],
             Version::Draft29 => [0xafbf_ec28, 0x9993_d24c, 0x9e97_86f1, 0x9c61_11e0, 0x4390_a899],
+            Version::Draft23 => [0xc3ee_f712, 0xc72e_bb5a, 0x11a7_d243, 0x2bb4_6365, 0xbef9_f502],
         };
         let mut salt = [0; 20];
         for (bytes, word) in salt.as_chunks_mut().0.iter_mut().zip(words) {
