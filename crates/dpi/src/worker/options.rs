@@ -109,6 +109,9 @@ pub enum WorkerError {
     /// A process or shared memory could not be had.
     #[error("the worker for nDPI could not be started: {0}")]
     Start(#[source] io::Error),
+    /// The system does not let the worker give up what it does not need: it has no seccomp, or not for this processor.
+    #[error("the worker for nDPI could not enter its sandbox (seccomp)")]
+    Sandbox,
     /// The process did not answer: its `main` does not call [`enter`](super::enter), or it was killed.
     #[error("the worker for nDPI did not answer")]
     NoAnswer,

@@ -79,7 +79,7 @@ impl Worker {
     fn clear_up(&mut self, now: Instant, each: &mut dyn FnMut(&Answer)) {
         self.see_tail();
         self.take_answers(each);
-        let ready = self.shared.word(Word::Ready).load(Ordering::Acquire) != 0;
+        let ready = self.is_ready();
         self.barren.note(ready, now);
         let mask = self.shared.layout().jobs - 1;
         let ring = |index: u32| (index & mask) as usize;
