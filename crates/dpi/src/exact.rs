@@ -28,9 +28,16 @@ mod table;
 
 use crate::Confidence;
 use crate::worker::{self, Answer, Counters, FlowId, Packet, Reason, Refused, Until, Worker, WorkerError};
+use decapsulate::Datagram;
 use std::net::IpAddr;
 use table::{Table, Verdict};
 use wire::LinkType;
+
+/// Packets to and from these ports, those of DNS, mDNS and LLMNR, are not shown to nDPI if they are longer than [`ENDLESS_BYTES`]: the number of
+/// a byte in them wraps, and nDPI 4.2 then looks at the same bytes for ever.
+const ENDLESS_PORTS: [u16; 3] = [53, 5353, 5355];
+/// Payloads of 65,473 bytes and more do that; headers have at least 28.
+const ENDLESS_BYTES: usize = 65_473;
 
 /// How a capture is looked at.
 #[derive(Clone, Debug)]
@@ -42,13 +49,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// As `ndpiReader -i FILE`. Packets of up to 16 KiB reach nDPI.
+    /// As `ndpiReader -i FILE`.
     fn default() -> Options {
         Options {
             tunnels: false,
             worker: worker::Options {
-                job_bytes: 16 << 10,
-                jobs: 1024,
+                job_bytes: 128 << 10,
+                jobs: 256,
                 flows: 1 << 24,
                 states: 1 << 20,
                 heap_bytes: 16 << 30,
@@ -106,6 +113,8 @@ pub struct Summary {
     pub frames: u64,
     /// See [`Summary::frames`].
     pub without_flow: u64,
+    /// Packets that nDPI was not shown: they are so long, and to or from such a port, that nDPI 4.2 may never come back from them.
+    pub too_long: u64,
     /// What happened to the worker.
     pub worker: Counters,
     /// Processor time of the worker.
@@ -126,6 +135,7 @@ pub struct Exact {
     ms: u64,
     frames: u64,
     without_flow: u64,
+    too_long: u64,
 }
 
 impl Exact {
@@ -135,7 +145,7 @@ impl Exact {
     /// As [`Worker::start`].
     pub fn start(options: Options) -> Result<Exact, WorkerError> {
         let worker = Worker::start(options.worker)?;
-        Ok(Exact { worker, tunnels: options.tunnels, table: Table::new(), ms: 0, frames: 0, without_flow: 0 })
+        Ok(Exact { worker, tunnels: options.tunnels, table: Table::new(), ms: 0, frames: 0, without_flow: 0, too_long: 0 })
     }
 
     /// Takes the next frame, as far as it was captured, and its time since 1970.
@@ -151,18 +161,24 @@ impl Exact {
             return Ok(());
         };
         let index = self.table.count(&datagram);
-        self.show(index, datagram.bytes, datagram.key.protocol);
+        self.show(index, datagram);
         Ok(())
     }
 
     /// Shows nDPI a packet of a flow that it has not decided.
-    fn show(&mut self, index: u32, datagram: &[u8], transport: u8) {
-        let Exact { worker, table, ms, .. } = self;
+    fn show(&mut self, index: u32, Datagram { key, bytes: datagram, .. }: Datagram<'_>) {
+        let Exact { worker, table, ms, too_long, .. } = self;
+        let (transport, ports) = (key.protocol, [key.a.1, key.b.1]);
         let state = table.verdict(index);
         if state.done {
             return;
         }
         let flow = FlowId { slot: index, generation: 0 };
+        if datagram.len() > ENDLESS_BYTES && ports.iter().any(|port| ENDLESS_PORTS.contains(port)) {
+            state.incomplete = true;
+            *too_long += 1;
+            return;
+        }
         let packet = Packet { flow, first: !state.shown, transport, ms: *ms, datagram };
         loop {
             match worker.submit(&packet) {
@@ -226,6 +242,7 @@ impl Exact {
             flows,
             frames: self.frames,
             without_flow: self.without_flow,
+            too_long: self.too_long,
             worker: self.worker.counters(),
             worker_cpu_seconds: self.worker.cpu_seconds(),
         }

@@ -96,7 +96,7 @@ pub(super) struct Datagram<'a> {
     pub(super) key: Key,
     /// From its IP header to the end of the frame, so with whatever is behind the datagram.
     pub(super) bytes: &'a [u8],
-    /// What the frame counts. As in ndpiReader, 16 bits.
+    /// What the frame counts.
     pub(super) frame_bytes: u16,
 }
 
@@ -158,6 +158,8 @@ pub(super) fn datagram<'a>(link: Link, frame: &'a [u8], tunnels: bool) -> Option
             }
             Next::Show { at, ipv6 } => {
                 let bytes = frame.get(at..)?;
+                // As in ndpiReader, lengths are of 16 bits.
+                let bytes = &bytes[..usize::from(bytes.len() as u16)];
                 let key = if ipv6 { key6(bytes, walk.vlan) } else { key4(bytes, walk.vlan) }?;
                 return Some(Datagram { key, bytes, frame_bytes: frame.len() as u16 });
             }
@@ -421,7 +423,7 @@ fn key4(ip: &[u8], vlan: u16) -> Option<Key> {
     let at = usize::from(header[0] & 15) * 4;
     let total = u16::from_be_bytes([header[2], header[3]]);
     let bytes = total.wrapping_sub(at as u16);
-    let size = usize::from(ip.len() as u16);
+    let size = ip.len();
     if size < 20 || at > size || size < usize::from(total) || size < at + usize::from(bytes) {
         return None;
     }
@@ -434,8 +436,8 @@ fn key4(ip: &[u8], vlan: u16) -> Option<Key> {
 fn key6(ip: &[u8], vlan: u16) -> Option<Key> {
     let header: &[u8; 40] = ip.first_chunk()?;
     let upper = upper_layer(ip)?;
-    let size = usize::from(ip.len() as u16);
-    if size < 40 || upper.at > size || size < upper.at + usize::from(upper.bytes) {
+    let size = ip.len();
+    if upper.at > size || size < upper.at + usize::from(upper.bytes) {
         return None;
     }
     let address = |at: usize| {

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How a worker is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of a job in the ring, a power of two from 256 to 16 KiB. Packets may have 96 fewer: [`Options::packet_bytes`].
+    /// Bytes of a job in the ring, a power of two from 256 to 128 KiB. Packets beyond 16 KiB find more faults in nDPI than protocols. Packets may have 96 fewer: [`Options::packet_bytes`].
     pub job_bytes: u32,
     /// Jobs that fit into the ring, a power of two.
     pub jobs: u32,
@@ -40,8 +40,6 @@ pub struct Options {
 pub struct Faults {
     /// Packets that end with `sluss: crash`, `sluss: hang`, `sluss: forge answers` or `sluss: forge counters` make the worker do so.
     pub magic_packets: bool,
-    /// Jobs may have 128 KiB, so that packets of any length reach nDPI.
-    pub any_length: bool,
 }
 
 impl Default for Options {
@@ -70,9 +68,8 @@ impl Options {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, WorkerError> {
-        let most_bytes = if self.faults.any_length { 128 << 10 } else { 16 << 10 };
         let powers = self.job_bytes.is_power_of_two() && self.jobs.is_power_of_two();
-        let ranges = (256..=most_bytes).contains(&self.job_bytes) && (2..=1 << 20).contains(&self.jobs);
+        let ranges = (256..=128 << 10).contains(&self.job_bytes) && (2..=1 << 20).contains(&self.jobs);
         if !powers || !ranges || self.flows == 0 || self.flows > 1 << 30 || self.states > 1 << 24 {
             return Err(WorkerError::Options);
         }

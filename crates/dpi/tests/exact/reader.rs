@@ -60,7 +60,7 @@ fn comparable_ja3(protocol: &str, ja3: &str) -> String {
 fn as_written(address: IpAddr) -> Option<IpAddr> {
     match address {
         IpAddr::V4(_) => Some(address),
-        IpAddr::V6(_) => address.to_string().replacen(":0:", "::", 1).parse().ok(),
+        IpAddr::V6(_) => address.to_string().replace(":0:", "::").parse().ok(),
     }
 }
 
@@ -82,7 +82,8 @@ pub(crate) fn run(path: &Path, tunnels: bool) -> Option<Listing> {
     let _ = std::fs::remove_file(&csv);
     let listed = text.split_once("Detected protocols:\n");
     let protocols = listed.map_or_else(BTreeMap::new, |(_, rest)| rest.lines().map_while(protocol).collect());
-    if !output.status.success() {
+    let refused = ["Unsupported datalink", "different from the type of the first interface"];
+    if !output.status.success() || refused.iter().any(|words| text.contains(words)) {
         return None;
     }
     let lines = String::from_utf8_lossy(&lines?).into_owned();
