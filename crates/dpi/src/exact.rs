@@ -36,8 +36,8 @@ use wire::LinkType;
 /// Packets to and from these ports, those of DNS, mDNS and LLMNR, are not shown to nDPI if they are longer than [`ENDLESS_BYTES`]: the number of
 /// a byte in them wraps, and nDPI 4.2 then looks at the same bytes for ever.
 const ENDLESS_PORTS: [u16; 3] = [53, 5353, 5355];
-/// Payloads of 65,473 bytes and more do that; headers have at least 28.
-const ENDLESS_BYTES: usize = 65_473;
+/// The number has 16 bits, and labels that nDPI takes for such have at most 192 with their length: shorter packets end before the number wraps.
+const ENDLESS_BYTES: usize = (1 << 16) - 192;
 
 /// How a capture is looked at.
 #[derive(Clone, Debug)]

