@@ -54,9 +54,13 @@ fn headers(cross: bool) -> Option<PathBuf> {
         None if cross => Vec::new(),
         None => {
             let output = Command::new("pkg-config").args(["--cflags-only-I", "libndpi"]).output().ok();
-            let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-            let mut folders: Vec<PathBuf> =
-                text.split_whitespace().filter_map(|word| word.strip_prefix("-I")).map(PathBuf::from).collect();
+            let text =
+                output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+            let mut folders: Vec<PathBuf> = text
+                .split_whitespace()
+                .filter_map(|word| word.strip_prefix("-I"))
+                .map(PathBuf::from)
+                .collect();
             folders.push("/usr/include/ndpi".into());
             folders
         }
@@ -71,7 +75,8 @@ fn version(folder: &Path) -> Option<[u32; 3]> {
     let number = |name: &str| {
         text.lines().find_map(|line| {
             let mut words = line.split_whitespace();
-            (words.next() == Some("#define") && words.next() == Some(name)).then(|| words.next()?.parse().ok())?
+            (words.next() == Some("#define") && words.next() == Some(name))
+                .then(|| words.next()?.parse().ok())?
         })
     };
     Some([number("NDPI_MAJOR")?, number("NDPI_MINOR")?, number("NDPI_PATCH")?])

@@ -25,9 +25,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::shared::bucket::Bucket;
 use crate::shared::host::check_mac;
 use crate::shared::text;
+use engine::Bucket;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, OptionError, Output, Packet, Pool, PortNames, Ports, Reconfigured, Reporting,

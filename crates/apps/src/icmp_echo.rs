@@ -11,7 +11,7 @@
 //! changed (RFC 1624). A request with a wrong checksum so gets an answer with a wrong one, which nobody takes. Fragments, packets with
 //! options or extension headers, frames for groups, and frames with a VLAN tag go north.
 
-use crate::shared::host::{check_ips, check_mac, is_host};
+use crate::shared::host::{check_ips, check_mac};
 use crate::shared::responder::{Fate, PORTS, is_for, turn};
 use crate::shared::text;
 use engine::shm::Counter;
@@ -20,6 +20,7 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use wire::checksum::update;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
+use wire::ip::is_host;
 use wire::ip::{Ipv4, Ipv4Mut, Ipv6, Ipv6Mut, protocol};
 use wire::transport::{Icmp, IcmpMut, icmp_kind};
 

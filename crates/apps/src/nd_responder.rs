@@ -11,7 +11,7 @@
 //! A host that probes for a duplicate of its address gets an answer to all nodes (RFC 4861, 7.2.4). Solicitations for other addresses,
 //! those that come from one of `ip`, frames for another station than `mac`, advertisements, and frames with a VLAN tag go north.
 
-use crate::shared::host::{check_ips, check_mac, is_host_v6, is_station};
+use crate::shared::host::{check_ips, check_mac, is_station};
 use crate::shared::responder::{Fate, PORTS, is_for, turn};
 use crate::shared::text;
 use engine::shm::Counter;
@@ -19,6 +19,7 @@ use engine::{App, Class, Io, OptionError, Packet, Ports, Setup};
 use serde::Deserialize;
 use std::net::Ipv6Addr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
+use wire::ip::is_host_v6;
 use wire::ip::{Ipv6, protocol};
 use wire::ndp::{Advertisement, Neighbour, PACKET_LEN_MAX, Sender, Solicitation};
 use wire::transport::icmp_kind;

@@ -23,9 +23,9 @@
 //! **Failure.** The report tells the first other error, which is a failure of the run. Where it may pass, as when a disk is full, the next
 //! burst is tried again; where it cannot, nothing is rendered or written any more. Packets pass all the same.
 
-use crate::shared::bucket::Bucket;
 use crate::shared::outlet::{Outlet, Stream};
 use capture::{Line, Precision};
+use engine::Bucket;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Passage, Reconfigured, Reporting, Retry, Roles, Setup};
 use serde::Deserialize;

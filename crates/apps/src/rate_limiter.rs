@@ -16,8 +16,8 @@
 //! With `hold`, order it after a `queue`: what waits in a link of 1024 packets is dropped when that is full, and a queue before it holds
 //! more and decides which to drop.
 
-use crate::shared::bucket::Bucket;
 use crate::shared::filtering::LANES;
+use engine::Bucket;
 use engine::shm::Counter;
 use engine::{
     App, Class, ClockKind, Io, MAX_LARGE_PAYLOAD, NextEvent, OptionError, PortNames, Reconfigured, Roles,

@@ -38,15 +38,15 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use crate::shared::bucket::Bucket;
-use crate::shared::host::{check_mac, is_host_v4, is_host_v6};
+use crate::shared::host::check_mac;
 use crate::shared::text;
+use engine::Bucket;
 use engine::shm::Counter;
 use engine::{
     App, Class, Input, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Pool, PortNames, Ports, Reconfigured,
     Review, Setup,
 };
-use errors::{Cause, Subject, Way};
+use errors::{Cause, Told, Way};
 use fib::{Fib, Found, Hop, ROUTES_MAX};
 use file::FileRoute;
 pub use file::RoutesFile;
@@ -57,6 +57,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::Cidr;
 use wire::ether::{Ethernet, EthernetMut, Mac, ethertype};
 use wire::ip::{Ipv4Mut, Ipv6, Ipv6Mut};
+use wire::ip::{is_host_v4, is_host_v6};
 
 /// Options of `router`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -446,8 +447,8 @@ impl Running {
             return Err(Refusal::Martian);
         }
         let hop = hop(self.fib.v6(view.dst().to_bits()))?;
-        if len > hop.mtu && len > errors::LEN_MAX_V6 && view.hop_limit() > 1 {
-            return Err(too_big(hop.mtu.max(errors::LEN_MAX_V6)));
+        if len > hop.mtu && len > Ipv6::MTU_MIN && view.hop_limit() > 1 {
+            return Err(too_big(hop.mtu.max(Ipv6::MTU_MIN)));
         }
         ip.decrement_hop_limit().ok_or(Refusal::Told(Cause::TtlExceeded))?;
         Ok(hop)
@@ -466,7 +467,7 @@ impl Running {
     ) {
         let is_v4 = Ethernet::new(frame).is_some_and(|ether| ether.ethertype() == ethertype::IPV4);
         let Some(router_ip) = address_of(is_v4, self.ports.values()) else { return };
-        let Some(subject) = Subject::new(frame).filter(|subject| !self.is_ours(subject.src())) else {
+        let Some(subject) = Told::new(frame).filter(|subject| !self.is_ours(subject.src())) else {
             return self.counters.icmp_forbidden.add(1);
         };
         let Some((output, mac)) = self.way_back(&subject, input) else {
@@ -495,7 +496,7 @@ impl Running {
 
     /// The output and the hardware address by which the sender of a packet is reached: those of a route to him, else where the
     /// packet came from.
-    fn way_back(&self, subject: &Subject<'_>, input: usize) -> Option<(usize, Mac)> {
+    fn way_back(&self, subject: &Told<'_>, input: usize) -> Option<(usize, Mac)> {
         let found = match subject.src() {
             IpAddr::V4(ip) => self.fib.v4(ip.to_bits()),
             IpAddr::V6(ip) => self.fib.v6(ip.to_bits()),

@@ -3,6 +3,7 @@
 //! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
 mod quickcheck;
+mod wall;
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
@@ -17,6 +18,9 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
+pub(crate) use wall::{
+    Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
+};
 use wire::linktype::{LinkType, LinkTypeInfo};
 
 /// Filter, inspect and steer packets.
@@ -55,6 +59,9 @@ pub(crate) enum Command {
     Blast(BlastArgs),
     /// Run a network of apps that a file describes.
     Run(RunArgs),
+    /// Tell what flows speak, and filter by it.
+    #[command(subcommand)]
+    Wall(WallArgs),
     /// List the types of apps, or tell all about some.
     Apps(AppsArgs),
     /// Measure what a packet costs in a network of apps.
@@ -82,7 +89,11 @@ pub(crate) enum Command {
 impl Command {
     /// Whether packets move through the process, which do not wait for who reads what is said.
     pub(crate) fn moves_packets(&self) -> bool {
-        matches!(self, Command::Run(_) | Command::Blast(_))
+        match self {
+            Command::Run(_) | Command::Blast(_) => true,
+            Command::Wall(args) => args.is_live(),
+            _ => false,
+        }
     }
 
     /// Whether `--json` was given.
@@ -95,6 +106,7 @@ impl Command {
             Command::Trace(args) => args.json,
             Command::Blast(args) => args.json,
             Command::Run(args) => args.json,
+            Command::Wall(args) => args.wants_json(),
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
             Command::Quickcheck(args) => args.json,

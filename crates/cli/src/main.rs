@@ -43,6 +43,7 @@ mod trace;
 mod units;
 mod unwritable;
 mod values;
+mod wall;
 mod words;
 
 use args::{Cli, Command};
@@ -54,6 +55,8 @@ use terminal::Terminal;
 use wire::plural;
 
 fn main() -> ExitCode {
+    // Before anything else: this process may be the one in which nDPI runs.
+    dpi::worker::enter();
     std::panic::set_hook(Box::new(exit::note_place));
     signals::fail_at_file_size();
     let mut command = help::command();
@@ -88,6 +91,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
+        Command::Wall(args) => wall::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Quickcheck(args) => quickcheck::run(args),

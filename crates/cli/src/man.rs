@@ -32,7 +32,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     // Not adjusted at the right, which would put blanks into what is to be typed.
     let page = String::from_utf8_lossy(&page).replacen("\n.SH NAME", "\n.ad l\n.SH NAME", 1);
     let (before, version) = page.find(".SH VERSION").map_or((page.as_str(), ""), |at| page.split_at(at));
-    let sections = sections(help::behind(command.get_name()));
+    let sections = sections(help::behind(help::path_of(command)));
     // In the locale of C, roff shows nothing for what is not ASCII.
     let page = format!("{before}{sections}{}{version}", see_also(command)).replace('…', "...");
     fs::write(folder.join(man.get_filename()), page)

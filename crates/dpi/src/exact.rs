@@ -145,7 +145,15 @@ impl Exact {
     /// As [`Worker::start`].
     pub fn start(options: Options) -> Result<Exact, WorkerError> {
         let worker = Worker::start(options.worker)?;
-        Ok(Exact { worker, tunnels: options.tunnels, table: Table::new(), ms: 0, frames: 0, without_flow: 0, too_long: 0 })
+        Ok(Exact {
+            worker,
+            tunnels: options.tunnels,
+            table: Table::new(),
+            ms: 0,
+            frames: 0,
+            without_flow: 0,
+            too_long: 0,
+        })
     }
 
     /// Takes the next frame, as far as it was captured, and its time since 1970.

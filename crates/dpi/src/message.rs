@@ -15,6 +15,8 @@ pub struct Message<'a> {
     pub destination_port: u16,
     /// Sequence number of its first byte, over TCP.
     pub sequence: u32,
+    /// Sequence number of the first byte that its sender ever sent, where the SYN was seen: one more than the SYN's. It tells the first segment from one that overtook it.
+    pub start: Option<u32>,
     /// What the transport carries, as far as it was captured. Not empty.
     pub payload: &'a [u8],
     /// Whether more of it was on the wire than was captured.

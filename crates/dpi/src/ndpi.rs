@@ -66,7 +66,12 @@ mod tests {
     #[test]
     fn a_library_of_another_release_does_not_serve() {
         assert!(serves("4.2.0", "4.2.0") && serves("4.2.1-5-gabc", "4.2.0"));
-        assert!(!serves("4.4.0", "4.2.0") && !serves("14.2.0", "4.2.0") && !serves("", "4.2.0") && !serves("x", "y"));
+        assert!(
+            !serves("4.4.0", "4.2.0")
+                && !serves("14.2.0", "4.2.0")
+                && !serves("", "4.2.0")
+                && !serves("x", "y")
+        );
     }
 
     #[test]

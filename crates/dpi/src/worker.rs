@@ -360,7 +360,10 @@ impl Worker {
             self.shared.word(Word::WakeAt).store(self.head.wrapping_sub(most), Ordering::Relaxed);
             self.shared.word(Word::DataPlaneSleeps).store(1, Ordering::SeqCst);
             std::sync::atomic::fence(Ordering::SeqCst);
-            if self.see_tail() && self.pending() > most && self.answers_waiting() < self.shared.layout().answers / 2 {
+            if self.see_tail()
+                && self.pending() > most
+                && self.answers_waiting() < self.shared.layout().answers / 2
+            {
                 self.shared.sleep(Word::DataPlaneSleeps, Some(2));
             }
             self.shared.word(Word::DataPlaneSleeps).store(0, Ordering::Relaxed);

@@ -105,6 +105,7 @@
 #![deny(unsafe_code)]
 
 mod app;
+mod bucket;
 mod clock;
 mod config;
 mod discards;
@@ -133,6 +134,7 @@ pub use app::{
     App, Class, ClassInfo, Direction, Io, NextEvent, Passage, PortNames, Ports, Reconfigured, Reporting,
     Roles, Setup, Timed, Use, Wakeable,
 };
+pub use bucket::Bucket;
 pub use clock::ClockKind;
 pub use config::{Config, Registry};
 pub use discards::stand_back;

@@ -16,12 +16,14 @@
 //! Setters of the views that change bytes leave checksums as they are; `fill_checksum` comes last.
 
 mod chain;
+mod host;
 mod packet;
 mod route;
 mod v4;
 mod v6;
 
 pub use chain::header_chain_len;
+pub use host::{is_host, is_host_v4, is_host_v6};
 pub use packet::{IpPacket, ports};
 pub use route::Route;
 pub use v4::{Follows, Ipv4, Ipv4Header, Ipv4Mut};

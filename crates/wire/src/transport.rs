@@ -16,11 +16,13 @@
 //! ```
 
 mod icmp;
+mod icmp_error;
 mod tcp;
 mod udp;
 
 pub use icmp::{
     Icmp, IcmpHeader, IcmpMut, icmp_kind, icmp_may_be_error, icmp_name, icmpv6_may_be_error, icmpv6_name,
 };
+pub use icmp_error::{IcmpError, Subject};
 pub use tcp::{Tcp, TcpFlags, TcpHeader};
 pub use udp::{Udp, UdpHeader, UdpMut};

@@ -1,6 +1,5 @@
 //! What several apps need, one idea a file.
 
-pub(crate) mod bucket;
 pub(crate) mod filtering;
 pub(crate) mod host;
 pub(crate) mod linktype;

@@ -65,10 +65,10 @@ pub(crate) fn columns<T: AsRef<str>>(rows: &[(T, T)]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The texts of a command, by its name.
+/// The texts of a command, by the words that lead to it.
 pub(crate) fn behind(command: &str) -> &'static Behind {
     match command {
-        "sluss" => &SLUSS,
+        "" => &SLUSS,
         "filter" => &FILTER,
         "match" => &MATCH,
         "compile" => &COMPILE,
@@ -78,8 +78,12 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "run" => &RUN,
         "apps" => &APPS,
         "bench" => &BENCH,
-        "engine" => &ENGINE,
+        "bench engine" => &ENGINE,
         "quickcheck" => &QUICKCHECK,
+        "wall" => &WALL,
+        "wall spy" => &WALL_SPY,
+        "wall filter" => &WALL_FILTER,
+        "wall protocols" => &WALL_PROTOCOLS,
         "ps" => &PS,
         "top" => &TOP,
         "completions" => &COMPLETIONS,
@@ -289,6 +293,50 @@ const ENGINE: Behind = Behind {
         ("4", "packets unaccounted for, or an app failed"),
         DAMAGED,
     ],
+    ..NOTHING
+};
+
+const WALL: Behind = Behind { ..NOTHING };
+
+const WALL_SPY: Behind = Behind {
+    notes: &[
+        "The report has a line for each flow, in the order of their first packets: a number that stands for the flow, its packets, its ends and \
+         what it speaks. A flow is identified by what it says, by our own code at first, and by nDPI where that leaves it open; never by its ports alone.",
+        "nDPI runs in a process of its own, which can do nothing but answer; where it is not installed, our own code is all there is.",
+    ],
+    examples: &[
+        "sluss wall spy pcap trace.pcap",
+        "sluss wall spy pcap trace.pcap --table",
+        "sudo sluss wall spy raw eth0 --live --stats",
+    ],
+    exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED, INTERNAL, DAMAGED],
+    ..NOTHING
+};
+
+const WALL_FILTER: Behind = Behind {
+    notes: &[
+        "RULES is a table of SnabbWall: for each protocol `accept`, `drop`, `reject`, or a pfmatch program that calls these and may ask for \
+         flow_count, the packets of the flow so far. `default` is for all others, and for flows not yet identified. It is read, never executed.",
+        "The ends of a rejected TCP connection are reset; senders of other packets get an ICMP error, from the address given by -4 and -6, or else from \
+         the one that they wrote to.",
+    ],
+    examples: &[
+        "sluss wall filter -p -e \"{ HTTP = 'reject', default = 'accept' }\" pcap a.pcap",
+        "sluss wall filter -f rules.lua -o passed.pcap -r told.pcap pcap a.pcap",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        ("2", "wrong rules or flag"),
+        ("3", "no such input, or the system refused"),
+        INTERNAL,
+        DAMAGED,
+    ],
+    ..NOTHING
+};
+
+const WALL_PROTOCOLS: Behind = Behind {
+    examples: &["sluss wall protocols", "sluss wall protocols mail"],
+    exit_codes: &[("0", "done"), ("1", "none has this in its name"), WRONG_FLAG],
     ..NOTHING
 };
 

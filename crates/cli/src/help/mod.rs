@@ -66,7 +66,7 @@ fn each(command: Command, asked: &str, change: &dyn Fn(Command, &str) -> Command
 
 /// Of what is not left out, without headings and with examples.
 fn brief(command: Command, asked: &str) -> Command {
-    let told = behind(command.get_name()).brief();
+    let told = behind(path(asked)).brief();
     command
         .mut_args(|arg| if arg.is_hide_short_help_set() { arg } else { arg.help_heading(None) })
         .disable_help_flag(true)
@@ -74,13 +74,24 @@ fn brief(command: Command, asked: &str) -> Command {
         .after_help(told)
 }
 
-fn in_full(command: Command, _: &str) -> Command {
-    let told = behind(command.get_name()).in_full();
+fn in_full(command: Command, asked: &str) -> Command {
+    let told = behind(path(asked)).in_full();
     command
         .mut_args(arg_in_full)
         .disable_help_flag(true)
         .arg(help_flag("Print help in brief".to_owned()))
         .after_help(told)
+}
+
+/// The words that lead to a command, by how all its help is asked for.
+fn path(asked: &str) -> &str {
+    asked.strip_prefix("sluss help").unwrap_or(asked).trim_start()
+}
+
+/// The same, of a command that was built.
+pub(crate) fn path_of(command: &Command) -> &str {
+    let name = command.get_bin_name().unwrap_or_default();
+    name.strip_prefix("sluss").unwrap_or(name).trim_start()
 }
 
 fn help_flag(about: String) -> Arg {
@@ -101,11 +112,12 @@ mod tests {
     /// Paragraphs are broken anywhere; columns, examples and what `-h` shows too are not.
     #[test]
     fn no_line_behind_the_options_is_wider_than_a_small_terminal() {
-        let root = whole();
+        let mut root = whole();
+        root.build();
         let mut commands: Vec<&Command> = vec![&root];
         while let Some(command) = commands.pop() {
             commands.extend(command.get_subcommands());
-            let behind = behind(command.get_name());
+            let behind = behind(path_of(command));
             let text = behind.in_full();
             let fixed =
                 text.lines().filter(|line| line.starts_with("  ")).chain(behind.first.iter().copied());

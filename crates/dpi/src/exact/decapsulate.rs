@@ -143,8 +143,7 @@ enum Next {
 
 /// The datagram of a frame that ndpiReader counts, with `-t` if tunnels are looked into. `None`: it counts none.
 pub(super) fn datagram<'a>(link: Link, frame: &'a [u8], tunnels: bool) -> Option<Datagram<'a>> {
-    let mut walk =
-        Walk { frame, link, link_at: 0, at: 0, ethertype: 0, vlan: 0, llc: 0, fragment: 0 };
+    let mut walk = Walk { frame, link, link_at: 0, at: 0, ethertype: 0, vlan: 0, llc: 0, fragment: 0 };
     walk.link_header()?;
     walk.tags()?;
     // Each step goes on in the frame, but for a tunnel within a frame whose headers begin at 0 in any case, which ndpiReader reads for ever.

@@ -20,7 +20,10 @@ pub(crate) struct Module(Infallible);
 
 impl Module {
     pub(crate) fn load(_name: Option<&str>) -> Result<Module, String> {
-        Err(format!("this program was built without nDPI: {}", super::absent().unwrap_or("its headers were not found")))
+        Err(format!(
+            "this program was built without nDPI: {}",
+            super::absent().unwrap_or("its headers were not found")
+        ))
     }
 
     pub(crate) fn revision(&self) -> &str {

@@ -96,7 +96,9 @@ impl Module {
         // SAFETY: the library is open.
         let revision = unsafe { text(sluss_ndpi_revision()) }.map(lossy).unwrap_or_default();
         if !super::serves(&revision, version) {
-            return Err(format!("the installed library is nDPI {revision}, this program was built for nDPI {version}"));
+            return Err(format!(
+                "the installed library is nDPI {revision}, this program was built for nDPI {version}"
+            ));
         }
         let mut of_library = 0;
         // SAFETY: the library is open, and the pointer is that of a usize.
@@ -141,7 +143,9 @@ impl Module {
     pub(crate) fn categories(&self) -> Vec<String> {
         let name = |category| {
             // SAFETY: the module is one, and the string is copied at once.
-            unsafe { text(sluss_ndpi_category_name(self.module.as_ptr(), category)) }.map(lossy).unwrap_or_default()
+            unsafe { text(sluss_ndpi_category_name(self.module.as_ptr(), category)) }
+                .map(lossy)
+                .unwrap_or_default()
         };
         // SAFETY: it returns a constant.
         (0..unsafe { sluss_ndpi_categories() }).map(name).collect()
@@ -157,7 +161,14 @@ impl Module {
         let bytes = packet.len().min(u16::MAX.into()) as u16;
         // SAFETY: the module is one, the packet has at least that many bytes, and the caller keeps the rest.
         unsafe {
-            sluss_ndpi_packet(self.module.as_ptr(), flow.as_ptr(), packet.as_ptr(), bytes, ms, &raw mut finding);
+            sluss_ndpi_packet(
+                self.module.as_ptr(),
+                flow.as_ptr(),
+                packet.as_ptr(),
+                bytes,
+                ms,
+                &raw mut finding,
+            );
         }
         finding.into()
     }
@@ -178,8 +189,12 @@ impl Module {
     /// # Safety
     /// The state is one that [`Module::packet`] takes.
     pub(crate) unsafe fn strings<'a>(&self, flow: FlowState) -> [Option<&'a [u8]>; 4] {
-        let mut strings =
-            Strings { host: std::ptr::null(), alpn: std::ptr::null(), ja4: std::ptr::null(), ja3: std::ptr::null() };
+        let mut strings = Strings {
+            host: std::ptr::null(),
+            alpn: std::ptr::null(),
+            ja4: std::ptr::null(),
+            ja3: std::ptr::null(),
+        };
         // SAFETY: by the caller; strings of nDPI are terminated.
         unsafe {
             sluss_ndpi_details(flow.as_ptr(), &raw mut strings);

@@ -142,7 +142,15 @@ impl Flows {
         self.places[slot] = DONE;
     }
 
-    fn tell(&self, slot: usize, state: Option<FlowState>, found: Found, done: bool, evicted: bool, tell: &mut Tell<'_>) {
+    fn tell(
+        &self,
+        slot: usize,
+        state: Option<FlowState>,
+        found: Found,
+        done: bool,
+        evicted: bool,
+        tell: &mut Tell<'_>,
+    ) {
         // SAFETY: the state, if any, is this flow's.
         let strings = state.map_or([None; 4], |state| unsafe { self.module.strings(state) });
         let flow = FlowId { slot: slot as u32, generation: self.generations[slot] };
@@ -185,7 +193,8 @@ impl States {
         let count = count.max(1);
         let stride = bytes.next_multiple_of(64).max(64);
         // Memory of a greater alignment than the allocator's own would be zeroed, and so touched, at once.
-        let layout = Layout::from_size_align(stride * count as usize + 64, 16).expect("states of a flow are small");
+        let layout =
+            Layout::from_size_align(stride * count as usize + 64, 16).expect("states of a flow are small");
         // SAFETY: the layout is not of size 0.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
         let Some(memory) = NonNull::new(memory) else { std::alloc::handle_alloc_error(layout) };

@@ -114,7 +114,8 @@ impl Told {
     /// Reads an answer that may have been forged. `None`: no worker of ours writes such.
     pub(super) fn read(answer: &[u8; ANSWER_BYTES]) -> Option<(Told, [&[u8]; 4])> {
         let half = |at: usize| u16::from_ne_bytes([answer[at], answer[at + 1]]);
-        let word = |at: usize| u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
+        let word =
+            |at: usize| u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
         let flags = answer[15];
         if answer[14] > 5 || flags & !(DONE | EVICTED) != 0 {
             return None;

@@ -76,13 +76,21 @@ impl Shared {
     /// New shared memory, all zeros, and the file that another process maps. Its size is sealed: nobody can shrink it under a reader.
     pub(super) fn create(layout: Layout) -> io::Result<(Shared, OwnedFd)> {
         // SAFETY: the name is terminated; the result is checked.
-        let fd = check(unsafe { libc::memfd_create(c"sluss-dpi".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;
+        let fd = check(unsafe {
+            libc::memfd_create(c"sluss-dpi".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)
+        })?;
         // SAFETY: the descriptor is new, and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let file = File::from(fd);
         file.set_len(layout.bytes() as u64)?;
         // SAFETY: an operation on an open descriptor.
-        check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL) })?;
+        check(unsafe {
+            libc::fcntl(
+                file.as_raw_fd(),
+                libc::F_ADD_SEALS,
+                libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL,
+            )
+        })?;
         let fd = OwnedFd::from(file);
         Ok((Shared::map(&fd, layout)?, fd))
     }

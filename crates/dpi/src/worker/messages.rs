@@ -63,7 +63,8 @@ impl Message {
             Message::Ready { revision, protocols, categories } => {
                 body.push(1);
                 let protocols = protocols.iter().map(|(name, category)| format!("{name}\0{category}"));
-                let lists = [revision.clone(), protocols.collect::<Vec<_>>().join("\0"), categories.join("\0")];
+                let lists =
+                    [revision.clone(), protocols.collect::<Vec<_>>().join("\0"), categories.join("\0")];
                 body.extend(lists.join("\u{1}").as_bytes());
             }
             Message::Started { pid } => {
@@ -113,7 +114,8 @@ fn ready(lists: &str) -> Option<Message> {
     let mut lists = lists.split('\u{1}');
     let revision = lists.next()?.to_string();
     let words: Vec<&str> = lists.next()?.split('\0').collect();
-    let protocols = words.as_chunks::<2>().0.iter().map(|[name, category]| (name.to_string(), category.to_string()));
+    let protocols =
+        words.as_chunks::<2>().0.iter().map(|[name, category]| (name.to_string(), category.to_string()));
     let categories = lists.next()?.split('\0').map(String::from).collect();
     Some(Message::Ready { revision, protocols: protocols.collect(), categories })
 }
@@ -124,10 +126,15 @@ mod tests {
 
     #[test]
     fn messages_are_read_as_they_were_written_in_any_pieces() {
-        let protocols = vec![("Unknown".to_string(), "Unspecified".to_string()), ("HTTP".into(), "Web".into())];
+        let protocols =
+            vec![("Unknown".to_string(), "Unspecified".to_string()), ("HTTP".into(), "Web".into())];
         let messages = [
             Message::Failed("no library".into()),
-            Message::Ready { revision: "4.2.0".into(), protocols, categories: vec!["Unspecified".into(), "Media".into()] },
+            Message::Ready {
+                revision: "4.2.0".into(),
+                protocols,
+                categories: vec!["Unspecified".into(), "Media".into()],
+            },
             Message::Started { pid: 7 },
             Message::Ended { killed: false, status: 11, cpu: Duration::from_micros(123_456_789) },
         ];

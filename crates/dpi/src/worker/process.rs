@@ -26,9 +26,13 @@ enum State {
     Absent,
     /// One was asked for.
     Starting,
-    Running { pid: u32 },
+    Running {
+        pid: u32,
+    },
     /// It was asked to be killed.
-    Dying { pid: u32 },
+    Dying {
+        pid: u32,
+    },
 }
 
 /// The warm process, and the state of its worker.
@@ -202,10 +206,14 @@ impl Drop for WarmProcess {
     fn drop(&mut self) {
         self.send(Command::Leave);
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
-        let _ = self.socket.set_nonblocking(false).and_then(|()| self.socket.set_read_timeout(Some(PATIENCE_AT_END)));
+        let _ = self
+            .socket
+            .set_nonblocking(false)
+            .and_then(|()| self.socket.set_read_timeout(Some(PATIENCE_AT_END)));
         // It closes its end as it ends. If it does not, its worker ends with it all the same.
         while !self.gone && self.socket.read(&mut [0; 256]).is_ok_and(|count| count > 0) {}
-        let ended = matches!(self.socket.read(&mut [0; 1]), Ok(0)) || matches!(self.child.try_wait(), Ok(Some(_)));
+        let ended =
+            matches!(self.socket.read(&mut [0; 1]), Ok(0)) || matches!(self.child.try_wait(), Ok(Some(_)));
         if !ended {
             let _ = self.child.kill();
         }

@@ -124,7 +124,8 @@ impl Worker {
         if self.barren.is_hopeless() {
             self.tail = self.head;
         }
-        self.answer_tail = self.answer_tail.wrapping_add(self.answers_waiting().min(self.shared.layout().answers));
+        self.answer_tail =
+            self.answer_tail.wrapping_add(self.answers_waiting().min(self.shared.layout().answers));
         self.shared.word(Word::AnswerTail).store(self.answer_tail, Ordering::Release);
         self.shared.word(Word::AnswerHead).store(self.answer_tail, Ordering::Release);
         self.shared.word(Word::JobTail).store(self.tail, Ordering::Release);

@@ -98,7 +98,9 @@ fn faults(packet: &[u8], shared: &Shared) {
             *byte = (random >> 56) as u8;
         }
         shared.write_answer(index, &answer);
-        shared.word(Word::AnswerHead).store(if forge_counters { random as u32 } else { index }, Ordering::Release);
+        shared
+            .word(Word::AnswerHead)
+            .store(if forge_counters { random as u32 } else { index }, Ordering::Release);
         if forge_counters {
             shared.word(Word::JobTail).store((random >> 32) as u32, Ordering::Release);
         }

@@ -49,12 +49,18 @@ impl Settings {
 
     /// Reads what [`Settings::write`] has written.
     pub(super) fn read(arguments: impl Iterator<Item = OsString>) -> Option<Settings> {
-        let arguments: Vec<String> = arguments.map(|argument| argument.into_string().ok()).collect::<Option<_>>()?;
-        let value = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='));
+        let arguments: Vec<String> =
+            arguments.map(|argument| argument.into_string().ok()).collect::<Option<_>>()?;
+        let value =
+            |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='));
         let number = |name: &str| value(name)?.parse::<u64>().ok();
         let small = |name: &str| u32::try_from(number(name)?).ok();
         Some(Settings {
-            layout: Layout { jobs: small("jobs")?, job_bytes: small("job-bytes")?, answers: small("answers")? },
+            layout: Layout {
+                jobs: small("jobs")?,
+                job_bytes: small("job-bytes")?,
+                answers: small("answers")?,
+            },
             flows: small("flows")?,
             states: small("states")?,
             heap: number("heap")?,

@@ -63,7 +63,8 @@ impl Watch {
 
     /// Whether it is time to ask if the worker has ended.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        let due = self.unchanged >= ASK && self.asked.is_none_or(|asked| now.saturating_duration_since(asked) >= ASK);
+        let due = self.unchanged >= ASK
+            && self.asked.is_none_or(|asked| now.saturating_duration_since(asked) >= ASK);
         if due {
             self.asked = Some(now);
         }

@@ -41,7 +41,9 @@ pub(super) fn run(settings: &Settings) -> io::Result<()> {
     };
     if let Some(module) = &module {
         let (protocols, categories) = (module.protocols(), module.categories());
-        socket.write_all(&Message::Ready { revision: module.revision().into(), protocols, categories }.write())?;
+        socket.write_all(
+            &Message::Ready { revision: module.revision().into(), protocols, categories }.write(),
+        )?;
     }
     let mut child: Option<Child> = None;
     loop {
@@ -99,7 +101,9 @@ fn command(socket: &mut UnixStream) -> io::Result<Option<Command>> {
             socket.read_exact(&mut bytes[count..])?;
             Ok(Some(Command::read(bytes)))
         }
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Ok(None)
+        }
         Err(_) => Ok(Some(Command::Leave)),
     }
 }
@@ -112,7 +116,12 @@ struct Child {
 }
 
 impl Child {
-    fn fork(shared: &Shared, module: &mut Option<Module>, settings: &Settings, tail: u32) -> io::Result<Child> {
+    fn fork(
+        shared: &Shared,
+        module: &mut Option<Module>,
+        settings: &Settings,
+        tail: u32,
+    ) -> io::Result<Child> {
         // SAFETY: a question about this process.
         let parent = unsafe { libc::getpid() };
         // SAFETY: this process has one thread, so the copy is whole.

@@ -65,10 +65,14 @@ fn captures() -> Vec<PathBuf> {
     for folder in folders {
         match std::fs::read_dir(&folder) {
             Ok(entries) => paths.extend(entries.flatten().map(|entry| entry.path())),
-            Err(_) => println!("SKIPPED: no captures in {} (set SLUSS_SHARED to use others)", folder.display()),
+            Err(_) => {
+                println!("SKIPPED: no captures in {} (set SLUSS_SHARED to use others)", folder.display())
+            }
         }
     }
-    let named = |path: &PathBuf| path.extension().is_some_and(|end| ["pcap", "cap", "pcapng"].iter().any(|name| end == *name));
+    let named = |path: &PathBuf| {
+        path.extension().is_some_and(|end| ["pcap", "cap", "pcapng"].iter().any(|name| end == *name))
+    };
     paths.retain(named);
     paths.sort();
     paths

@@ -107,7 +107,8 @@ fn flow(line: &str) -> Option<FlowLine> {
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let end = |at: usize| Some((fields[at].parse().ok(), u16::try_from(number(at + 1)?).ok()?));
     // The name of a server may contain commas: what is behind it is counted from where numbers begin again.
-    let shift = (0..10).find(|shift| (12..18).all(|at| number(at + shift).is_some()) && fields[18 + shift].contains('.'))?;
+    let shift = (0..10)
+        .find(|shift| (12..18).all(|at| number(at + shift).is_some()) && fields[18 + shift].contains('.'))?;
     let protocol = fields[10].to_string();
     let sni = fields[11..12 + shift].join("");
     Some(FlowLine {

@@ -60,7 +60,8 @@ fn survives(harm: &[u8]) -> Worker {
     submit(&mut worker, 2, &datagram).unwrap();
     let begin = Instant::now();
     let answers = wait(&mut worker);
-    let reasons: Vec<(u32, Reason)> = answers.iter().map(|answer| (answer.flow.slot, answer.reason)).collect();
+    let reasons: Vec<(u32, Reason)> =
+        answers.iter().map(|answer| (answer.flow.slot, answer.reason)).collect();
     assert_eq!(reasons, [(1, Reason::Lost), (2, Reason::Quarantined)]);
     works(&mut worker, 3);
     println!("    answered again after {:.1?}", begin.elapsed());
@@ -70,7 +71,9 @@ fn survives(harm: &[u8]) -> Worker {
     assert_eq!(submit(&mut worker, 2, &datagram), Err(Refused::Quarantined));
     let successor = FlowId { slot: 2, generation: 2 };
     let harmless = udp(1, 53, &dns_question("example.org"));
-    worker.submit(&Packet { flow: successor, first: true, transport: 17, ms: 0, datagram: &harmless }).unwrap();
+    worker
+        .submit(&Packet { flow: successor, first: true, transport: 17, ms: 0, datagram: &harmless })
+        .unwrap();
     assert_eq!(wait(&mut worker)[0].flow, successor);
     let counters = worker.counters();
     assert_eq!((counters.respawns, counters.lost, counters.quarantined, counters.skipped), (1, 2, 1, 1));

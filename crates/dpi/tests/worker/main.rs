@@ -31,7 +31,8 @@ fn harness(tests: &[Test]) {
     let words: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let exact = arguments.iter().any(|argument| argument == "--exact");
     let selected = |name: &str| {
-        words.is_empty() || words.iter().any(|word| if exact { *word == name } else { name.contains(word.as_str()) })
+        words.is_empty()
+            || words.iter().any(|word| if exact { *word == name } else { name.contains(word.as_str()) })
     };
     let mut failed = 0;
     for (name, test) in tests.iter().filter(|(name, _)| selected(name)) {

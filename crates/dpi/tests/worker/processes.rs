@@ -60,7 +60,8 @@ fn the_worker_is_in_a_sandbox() {
     assert_eq!(status(pid, "Threads").as_deref(), Some("1"));
     assert_eq!(std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count(), 0);
     let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
-    let limit = |name: &str| limits.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_string();
+    let limit =
+        |name: &str| limits.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_string();
     assert!(limit("Max open files").starts_with("0 "), "{limits}");
     assert!(limit("Max file size").starts_with("0 "), "{limits}");
     assert!(!limit("Max address space").starts_with("unlimited"), "{limits}");

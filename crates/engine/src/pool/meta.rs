@@ -27,6 +27,12 @@ pub struct Metadata {
     pub interface: u32,
     /// For apps to talk to apps downstream.
     pub mark: u32,
+    /// Number of the application that its flow speaks; 0 for not known. Who identifies flows says what the numbers stand for.
+    pub application: u16,
+    /// Number of the protocol that carries this application; 0 for none.
+    pub master: u16,
+    /// How many packets its flow has had, this one included; 0 if it belongs to no flow that anybody follows.
+    pub flow_packets: u32,
     /// How far the precision of the timestamp goes: 9 for nanoseconds, 6 for microseconds; 0 for unknown.
     pub precision: u8,
 }

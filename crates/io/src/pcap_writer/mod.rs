@@ -77,6 +77,9 @@ const NO_PACKET: Metadata = Metadata {
     linktype: 1,
     interface: 0,
     mark: 0,
+    application: 0,
+    master: 0,
+    flow_packets: 0,
     precision: 9,
 };
 

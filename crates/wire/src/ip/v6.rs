@@ -15,6 +15,8 @@ pub struct Ipv6<'a> {
 impl<'a> Ipv6<'a> {
     /// Length of the fixed header.
     pub const LEN: usize = 40;
+    /// Bytes of the longest packet that every link carries (RFC 8200, 5), and of the longest error (RFC 4443, 2.4, c).
+    pub const MTU_MIN: usize = 1280;
     /// Where the header says how long the payload is, in two bytes: for who puts one prepared header before many packets.
     pub const PAYLOAD_LEN_AT: usize = 4;
 

@@ -5,7 +5,7 @@
 
 /// A bucket of tokens. It is full at first.
 #[derive(Clone, Debug)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     /// Tokens a second.
     rate: u64,
     /// Tokens that it holds at most.
@@ -21,18 +21,18 @@ const TOKEN: u128 = 1_000_000_000;
 
 impl Bucket {
     /// A full bucket.
-    pub(crate) fn new(rate: u64, capacity: u64, now_ns: u64) -> Self {
+    pub fn new(rate: u64, capacity: u64, now_ns: u64) -> Self {
         Bucket { rate, capacity, content: u128::from(capacity) * TOKEN, filled_ns: now_ns }
     }
 
     /// The bucket with another rate and capacity, and what it holds, if it can.
-    pub(crate) fn changed(&self, rate: u64, capacity: u64) -> Self {
+    pub fn changed(&self, rate: u64, capacity: u64) -> Self {
         let content = self.content.min(u128::from(capacity) * TOKEN);
         Bucket { rate, capacity, content, filled_ns: self.filled_ns }
     }
 
     /// Adds what has come in until now.
-    pub(crate) fn fill(&mut self, now_ns: u64) {
+    pub fn fill(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.filled_ns);
         self.filled_ns = self.filled_ns.max(now_ns);
         let content = self.content + u128::from(self.rate) * u128::from(passed_ns);
@@ -41,30 +41,30 @@ impl Bucket {
 
     /// Whether this many tokens are there.
     #[inline]
-    pub(crate) fn has(&self, tokens: u64) -> bool {
+    pub fn has(&self, tokens: u64) -> bool {
         u128::from(tokens) * TOKEN <= self.content
     }
 
     /// Takes tokens that are there.
     #[inline]
-    pub(crate) fn take(&mut self, tokens: u64) {
+    pub fn take(&mut self, tokens: u64) {
         self.content = self.content.saturating_sub(u128::from(tokens) * TOKEN);
     }
 
     /// Whether this many tokens could ever be there.
-    pub(crate) fn holds(&self, tokens: u64) -> bool {
+    pub fn holds(&self, tokens: u64) -> bool {
         tokens <= self.capacity
     }
 
     /// The time at which this many tokens are there, if none is taken before.
-    pub(crate) fn ready_ns(&self, tokens: u64) -> u64 {
+    pub fn ready_ns(&self, tokens: u64) -> u64 {
         let missing = (u128::from(tokens) * TOKEN).saturating_sub(self.content);
         let wait_ns = missing.div_ceil(u128::from(self.rate.max(1)));
         self.filled_ns.saturating_add(u64::try_from(wait_ns).unwrap_or(u64::MAX))
     }
 
     /// When it is half full, if nothing is taken before.
-    pub(crate) fn half_full_ns(&self) -> u64 {
+    pub fn half_full_ns(&self) -> u64 {
         self.ready_ns(self.capacity / 2)
     }
 }

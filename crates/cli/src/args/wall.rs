@@ -1,0 +1,233 @@
+//! The flags of `sluss wall`.
+
+use crate::values::{at_least, core, duration};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use dpi::protocol::Naming;
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+use wire::Mac;
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum WallArgs {
+    /// Tell which protocol each flow speaks.
+    Spy(SpyArgs),
+    /// Accept, drop or reject packets by what their flows speak.
+    Filter(WallFilterArgs),
+    /// List the protocols that rules and reports can name.
+    Protocols(ProtocolsArgs),
+}
+
+impl WallArgs {
+    pub(super) fn wants_json(&self) -> bool {
+        match self {
+            WallArgs::Spy(args) => args.json,
+            WallArgs::Filter(args) => args.json,
+            WallArgs::Protocols(args) => args.json,
+        }
+    }
+
+    /// Whether packets move through the process from a device.
+    pub(super) fn is_live(&self) -> bool {
+        match self {
+            WallArgs::Spy(SpyArgs { from, .. }) | WallArgs::Filter(WallFilterArgs { from, .. }) => {
+                from.kind != Kind::Pcap
+            }
+            WallArgs::Protocols(_) => false,
+        }
+    }
+}
+
+/// Where packets come from.
+#[derive(Args, Debug)]
+pub(crate) struct FromArgs {
+    /// What they come from: `pcap` a capture, `raw` a device, `tap` a TAP device.
+    #[arg(value_name = "KIND", hide_possible_values = true)]
+    pub(crate) kind: Kind,
+    /// The capture, `-` for standard input, or the name of the device.
+    #[arg(value_name = "NAME", value_hint = ValueHint::FilePath)]
+    pub(crate) name: OsString,
+}
+
+/// Kinds of sources, as SnabbWall calls them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A capture.
+    Pcap,
+    /// A device, by a packet socket.
+    Raw,
+    /// A TAP device.
+    Tap,
+}
+
+/// How flows are looked at.
+#[derive(Args, Debug)]
+pub(crate) struct LookArgs {
+    /// How flows are identified: `auto`, `exact` or `own`.
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        long_help = "How flows are identified: `auto` by our own code, and by nDPI where that leaves one open and nDPI is installed; `own` by our \
+                     own code alone; `exact`, of `spy` on captures, by nDPI alone, counted as its ndpiReader does"
+    )]
+    pub(crate) dpi: Dpi,
+    /// Flows that are followed at a time; memory is fixed [default: 262144].
+    #[arg(long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) flows_max: Option<usize>,
+}
+
+/// Ways to identify flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dpi {
+    /// Our own code, then nDPI.
+    Auto,
+    /// Our own code.
+    Own,
+    /// nDPI, as ndpiReader uses it.
+    Exact,
+}
+
+/// Whose names of protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Names {
+    /// SnabbWall's.
+    Snabbwall,
+    /// nDPI's.
+    Ndpi,
+}
+
+impl From<Names> for Naming {
+    fn from(names: Names) -> Naming {
+        match names {
+            Names::Snabbwall => Naming::Snabbwall,
+            Names::Ndpi => Naming::Ndpi,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SpyArgs {
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+    /// Tell of each flow when it is identified.
+    #[arg(short, long, conflicts_with_all = ["table", "tsv"])]
+    pub(crate) live: bool,
+    /// Print packets and bytes; with --live, every 2 seconds.
+    #[arg(short, long, conflicts_with_all = ["json", "tsv"])]
+    pub(crate) stats: bool,
+    /// Stop after this time: 10s, 1m 30s, or seconds.
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) duration: Option<Duration>,
+    /// A table with bytes, times and names of servers.
+    #[arg(long, conflicts_with_all = ["json", "tsv"])]
+    pub(crate) table: bool,
+    /// JSON: an object for each protocol, or with --flows for each flow.
+    #[arg(long, conflicts_with = "tsv")]
+    pub(crate) json: bool,
+    /// With --json, an object for each flow.
+    #[arg(long, requires = "json")]
+    pub(crate) flows: bool,
+    /// A line for each protocol: name, packets, bytes, flows.
+    #[arg(long)]
+    pub(crate) tsv: bool,
+    /// Write a record of each flow into this file, as Suricata's EVE.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) eve: Option<PathBuf>,
+    /// Whose names of protocols: `snabbwall` or `ndpi`.
+    #[arg(
+        long,
+        value_name = "WHOSE",
+        hide_possible_values = true,
+        long_help = "Whose names of protocols: `snabbwall`, for the report by default, or `ndpi`, for all others"
+    )]
+    pub(crate) names: Option<Names>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WallFilterArgs {
+    #[command(flatten)]
+    pub(crate) from: FromArgs,
+    /// The rules: { HTTP = "reject", default = "accept" }.
+    #[arg(
+        short = 'e',
+        long = "rules-exp",
+        value_name = "RULES",
+        required_unless_present = "rules_file",
+        conflicts_with = "rules_file"
+    )]
+    pub(crate) rules: Option<String>,
+    /// Read the rules from a file.
+    #[arg(short = 'f', long = "rules-file", visible_alias = "rule-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) rules_file: Option<PathBuf>,
+    /// Write accepted packets to a capture.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write what the ends of rejected flows are told to a capture.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) reject: Option<PathBuf>,
+    /// Print how many packets were accepted, rejected, dropped.
+    #[arg(short, long)]
+    pub(crate) print_report: bool,
+    /// Print one line of JSON, behind the report.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Judge by what each flow turns out to be: captures only.
+    #[arg(
+        long,
+        long_help = "Judge packets by what their flow turns out to be, and by its final flow_count: the capture is read twice. Without it a \
+                     packet is judged by what is known when it comes"
+    )]
+    pub(crate) offline: bool,
+    /// Log what is dropped or rejected to the system log: on, off.
+    #[arg(
+        short,
+        long,
+        value_name = "LEVEL",
+        default_value = "off",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub(crate) log: LogLevel,
+    /// Hardware address that ICMP errors come from.
+    #[arg(short, long, value_name = "MAC")]
+    pub(crate) mac: Option<Mac>,
+    /// IPv4 address that ICMP errors come from.
+    #[arg(short = '4', long, value_name = "IP")]
+    pub(crate) ipv4: Option<Ipv4Addr>,
+    /// IPv6 address that ICMP errors come from.
+    #[arg(short = '6', long, value_name = "IP")]
+    pub(crate) ipv6: Option<Ipv6Addr>,
+    /// Stop after this time: 10s, 1m 30s, or seconds.
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) duration: Option<Duration>,
+    /// Run on this core.
+    #[arg(long, value_name = "CORE", value_parser = core, hide_short_help = true)]
+    pub(crate) cpu: Option<usize>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+/// Whether packets are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// Those that do not go on.
+    On,
+    /// None.
+    Off,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ProtocolsArgs {
+    /// Only those whose name, alias or category has this in it.
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// Print JSON: an object for each protocol.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,99 @@
+//! TLS (RFC 8446 sections 4.1.2, 4.1.3 and 5.1; RFC 5246 for the versions before).
+//!
+//! Asked of the bytes: handshake records with a whole ClientHello, or ServerHello, that is well-formed to its end. A ClientHello may lie in several records, and these in any segments.
+
+use super::answer::Answer;
+use super::hello::ClientHello;
+use super::ja4::{self, Transport};
+use super::reader::Reader;
+use crate::Protocol;
+use std::borrow::Cow;
+
+/// Content type of handshake records.
+const HANDSHAKE: u8 = 22;
+/// Bytes of a record (RFC 8446 section 5.1).
+const RECORD_MAX: u16 = 16_384;
+/// Bytes of a hello, with its header.
+const HELLO_MAX: u32 = 16_384 + 4;
+/// Types of handshake messages.
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+
+pub(super) fn detect(stream: &[u8]) -> Answer {
+    let handshake = match handshake(stream) {
+        Some(handshake) => handshake,
+        None => return Answer::No,
+    };
+    let mut reader = Reader::new(&handshake);
+    let Some(kind) = reader.u8() else { return Answer::Maybe };
+    if kind != CLIENT_HELLO && kind != SERVER_HELLO {
+        return Answer::No;
+    }
+    let Some(len) = reader.u24() else { return Answer::Maybe };
+    if len > HELLO_MAX || len < 38 {
+        return Answer::No;
+    }
+    if reader.rest().first().is_some_and(|&major| major != 3) {
+        return Answer::No;
+    }
+    let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
+    match reader.take(len as usize) {
+        None => Answer::likely(Protocol::TLS, evidence),
+        Some(body) if kind == CLIENT_HELLO => match ClientHello::parse(body) {
+            Some(hello) => Answer::yes(Protocol::TLS, evidence).with(ja4::details(&hello, Transport::Tcp)),
+            None => Answer::No,
+        },
+        Some(body) if is_server_hello(body) => Answer::yes(Protocol::TLS, evidence),
+        Some(_) => Answer::No,
+    }
+}
+
+/// What the first records carry, as far as it came. `None` where they are no handshake's.
+fn handshake(stream: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let mut reader = Reader::new(stream);
+    let mut whole: Cow<[u8]> = Cow::Borrowed(&[]);
+    while !reader.is_empty() {
+        let head = reader.rest();
+        let matches = head[0] == HANDSHAKE
+            && head.get(1).is_none_or(|&major| major == 3)
+            && head.get(2).is_none_or(|&minor| minor <= 4);
+        if !matches {
+            // What follows the hello may be anything.
+            return is_complete(&whole).then_some(whole);
+        }
+        let (Some(_), Some(len)) = (reader.u24(), reader.u16()) else { break };
+        if len == 0 || len > RECORD_MAX {
+            return is_complete(&whole).then_some(whole);
+        }
+        let body = reader.take(reader.rest().len().min(len.into()))?;
+        if whole.is_empty() {
+            whole = Cow::Borrowed(body);
+        } else {
+            whole.to_mut().extend_from_slice(body);
+        }
+        if is_complete(&whole) {
+            break;
+        }
+    }
+    Some(whole)
+}
+
+/// Whether a handshake message has come to its end.
+fn is_complete(handshake: &[u8]) -> bool {
+    let mut reader = Reader::new(handshake);
+    reader.u8().is_some() && reader.u24().is_some_and(|len| reader.rest().len() >= len as usize)
+}
+
+fn is_server_hello(body: &[u8]) -> bool {
+    let mut reader = Reader::new(body);
+    let mut parse = || {
+        let version = reader.u16()?;
+        reader.take(32)?;
+        let session = reader.vector8()?;
+        let (_cipher, compression) = (reader.u16()?, reader.u8()?);
+        let extensions = if reader.is_empty() { &[] } else { reader.vector16()? };
+        let known = (0x0300..=0x0304).contains(&version) && session.len() <= 32 && compression <= 1;
+        (known && reader.is_empty() && super::hello::extensions(extensions)?.count() < 64).then_some(())
+    };
+    parse().is_some()
+}

@@ -1,0 +1,111 @@
+//! Captures: those of the repository, and SnabbWall's where they are at hand.
+
+use crate::flows::{Flow, flows};
+use dpi::protocol::Naming;
+use dpi::tier1::Tier1;
+use dpi::{Protocol, Verdict};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use testkit::corpus::{Capture, captures};
+
+/// Flows with what was found of them; nothing is held behind them.
+fn identified(capture: &Capture) -> Vec<Flow> {
+    let mut tier1 = Tier1::default();
+    let flows = flows(capture, &mut tier1);
+    assert_eq!((tier1.usage().states, tier1.usage().bytes), (0, 0));
+    flows
+}
+
+fn found(capture: &Capture) -> BTreeSet<Protocol> {
+    let verdicts = identified(capture).into_iter().filter_map(|flow| flow.verdict);
+    verdicts.map(|(Verdict { protocol, .. }, _)| protocol).collect()
+}
+
+#[test]
+fn what_snabbwall_expects_is_found_as_far_as_it_is_tier_1s() {
+    let mut seen = 0;
+    for capture in captures() {
+        let path = capture.path.display().to_string();
+        let Ok(expected) = std::fs::read_to_string(format!("{path}.spy.expect")) else { continue };
+        let found = found(&capture);
+        for name in expected.split_whitespace() {
+            let protocol = Protocol::named(name).unwrap_or_else(|| panic!("{path}: no protocol {name}"));
+            assert_eq!(protocol.name(Naming::Snabbwall), name, "{path}");
+            assert!(protocol.tier() == 2 || found.contains(&protocol), "{path}: no {name} in {found:?}");
+        }
+        // What is expected is all that there is, but for what SnabbWall does not list.
+        let expected: BTreeSet<_> = expected.split_whitespace().filter_map(Protocol::named).collect();
+        let beside = [Protocol::DNS, Protocol::MDNS, Protocol::HTTP];
+        let others: Vec<_> =
+            found.difference(&expected).filter(|protocol| !beside.contains(protocol)).collect();
+        assert!(others.is_empty(), "{path}: {others:?}");
+        seen += 1;
+    }
+    if seen == 0 {
+        testkit::say(
+            "SKIPPED: no captures of SnabbWall (set SLUSS_SHARED to the folder that has captures/snabbwall)",
+        );
+    }
+}
+
+/// The repository's captures are of conversations that were recorded on purpose; their names tell.
+#[test]
+fn the_repositorys_captures_are_identified() {
+    for (name, protocols) in [
+        ("rtmp.pcap", &[Protocol::DNS, Protocol::RTMP][..]),
+        ("ssh.pcap", &[Protocol::DNS, Protocol::SSH]),
+        ("tls.pcap", &[Protocol::DNS, Protocol::TLS]),
+        ("web.pcap", &[Protocol::DNS, Protocol::HTTP]),
+        ("dhcp.pcap", &[Protocol::DHCP]),
+        ("ntp-nano.pcap", &[Protocol::NTP]),
+        ("mixed.pcap", &[Protocol::DNS, Protocol::HTTP, Protocol::TLS, Protocol::SSH, Protocol::SMTP]),
+        ("bittorrent.pcap", &[Protocol::DNS, Protocol::BITTORRENT]),
+    ] {
+        let is_it = |capture: &Capture| {
+            capture.path.parent().is_some_and(|folder| folder.ends_with("captures"))
+                && capture.path.ends_with(name)
+        };
+        let capture = captures().into_iter().find(is_it).unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(found(&capture), protocols.iter().copied().collect(), "{name}");
+    }
+}
+
+#[test]
+fn each_server_name_that_tshark_finds_is_found() {
+    let mut count = 0;
+    for capture in captures() {
+        if !capture.packets.iter().any(|packet| may_have_hello(&packet.bytes)) {
+            continue;
+        }
+        let Some(expected) = server_names(&capture.path) else {
+            testkit::say("SKIPPED: no tshark");
+            return;
+        };
+        let names: Vec<String> =
+            identified(&capture).into_iter().filter_map(|flow| flow.details.sni.map(String::from)).collect();
+        for name in &expected {
+            assert!(names.contains(name), "{}: no {name} in {names:?}", capture.path.display());
+        }
+        count += expected.len();
+    }
+    testkit::say(format_args!("{count} server names"));
+}
+
+/// Whether a packet has what a record of TLS begins with, or a packet of QUIC: tshark takes its time for each file.
+fn may_have_hello(bytes: &[u8]) -> bool {
+    bytes.windows(5).any(|window| matches!(window, [0x16, 3, 0..=4, _, _] | [0xc0..=0xff, 0, 0, 0, 1]))
+}
+
+/// The server names in the hellos of a capture.
+fn server_names(path: &Path) -> Option<BTreeSet<String>> {
+    let field = "tls.handshake.extensions_server_name";
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(path)
+        .args(["-Y", field, "-T", "fields", "-e", field])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).to_ascii_lowercase();
+    Some(text.split(['\n', ',']).filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}

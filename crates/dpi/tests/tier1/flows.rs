@@ -1,0 +1,82 @@
+//! A small assembly of flows, so that captures can be shown to tier 1.
+
+use dpi::tier1::{StateId, Step, Tier1};
+use dpi::{Details, Message, Verdict};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use testkit::corpus::Capture;
+use wire::layers::{End, Layers};
+use wire::transport::Tcp;
+
+/// What became of a flow.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Sender and receiver of its first packet.
+    pub ends: Option<(SocketAddr, SocketAddr)>,
+    /// Protocol over IP.
+    pub transport: u8,
+    /// What it was found to speak, and after how many packets with payload.
+    pub verdict: Option<(Verdict, usize)>,
+    pub details: Details,
+    /// Whether it was left to tier 2.
+    pub is_left: bool,
+    /// Packets with payload.
+    pub packets: usize,
+    state: Option<StateId>,
+    starts: [Option<u32>; 2],
+}
+
+/// The flows of a capture, in the order of their first packets.
+pub fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut numbers = HashMap::new();
+    for packet in &capture.packets {
+        let layers = Layers::of(capture.linktype, &packet.bytes);
+        let Some(tuple) = layers.inner() else { continue };
+        let (Some((src_port, dst_port)), End::Payload) = (tuple.ports, layers.end()) else { continue };
+        let (from, to) = (SocketAddr::new(tuple.src, src_port), SocketAddr::new(tuple.dst, dst_port));
+        let number = *numbers.entry((tuple.protocol, from.min(to), from.max(to))).or_insert_with(|| {
+            flows.push(Flow { ends: Some((from, to)), transport: tuple.protocol, ..Flow::default() });
+            flows.len() - 1
+        });
+        let flow = &mut flows[number];
+        let forward = flow.ends == Some((from, to));
+        let transport = layers.transport().map(|layer| &packet.bytes[usize::from(layer.off)..]);
+        let tcp = transport.filter(|_| tuple.protocol == 6).and_then(Tcp::new);
+        let sequence = tcp.map_or(0, |tcp| tcp.seq());
+        let is_syn = tcp.is_some_and(|tcp| tcp.flags().0 & 2 != 0);
+        if is_syn {
+            flow.starts[usize::from(!forward)] = Some(sequence.wrapping_add(1));
+        }
+        let payload = &packet.bytes[layers.payload()];
+        if payload.is_empty() || flow.verdict.is_some() || flow.is_left {
+            flow.packets += usize::from(!payload.is_empty());
+            continue;
+        }
+        flow.packets += 1;
+        let message = Message {
+            transport: tuple.protocol,
+            ipv6: from.is_ipv6(),
+            forward,
+            source_port: src_port,
+            destination_port: dst_port,
+            sequence: sequence.wrapping_add(u32::from(is_syn)),
+            start: flow.starts[usize::from(!forward)],
+            payload,
+            cut: (packet.wire_len as usize) > packet.bytes.len(),
+        };
+        match tier1.inspect(&mut flow.state, &message) {
+            Step::Decided(verdict, details) => {
+                (flow.verdict, flow.details) = (Some((verdict, flow.packets)), details);
+            }
+            Step::Undecided => {}
+            Step::NotOurs => flow.is_left = true,
+        }
+    }
+    for flow in &mut flows {
+        if let Some(verdict) = tier1.conclude(&mut flow.state) {
+            flow.verdict = Some((verdict, flow.packets));
+        }
+    }
+    flows
+}

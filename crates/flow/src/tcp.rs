@@ -1,0 +1,335 @@
+//! Where a TCP connection stands, by the segments that pass, in twelve bytes.
+//!
+//! ```text
+//!          SYN          SYN, ACK             ACK              FIN of one       FIN of the other
+//!  none ───────► SynSent ───────► SynReceived ───────► Established ───────► Closing ───────► Closed
+//!    │                                                     ▲    RST within the window, from any: Reset
+//!    └── anything else: picked up midstream ───────────────┘
+//! ```
+//!
+//! A segment counts if its first byte lies within a window of what its sender has sent, on either side. What was sent is known by the segments
+//! themselves, and by acknowledgements of the other end, so that lost packets of a capture do no lasting harm. Others, such as a forged RST or FIN, change
+//! nothing. Windows are rounded up to powers of two, and are at least 64 KiB. Of a connection without SYN the scale is not known, and the largest is taken.
+
+use crate::decode::{Segment, is_syn};
+use crate::key::Direction;
+use wire::transport::TcpFlags;
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TcpState {
+    /// It is no TCP, or nothing was seen.
+    #[default]
+    None,
+    /// SYN was seen.
+    SynSent,
+    /// SYN was answered.
+    SynReceived,
+    /// Data may flow.
+    Established,
+    /// The lower end has sent FIN.
+    ClosingUp,
+    /// The higher end has sent FIN.
+    ClosingDown,
+    /// Both have.
+    Closed,
+    /// One has sent RST.
+    Reset,
+}
+
+impl TcpState {
+    const ALL: [TcpState; 8] = [
+        TcpState::None,
+        TcpState::SynSent,
+        TcpState::SynReceived,
+        TcpState::Established,
+        TcpState::ClosingUp,
+        TcpState::ClosingDown,
+        TcpState::Closed,
+        TcpState::Reset,
+    ];
+
+    /// Whether the handshake is not over.
+    #[must_use]
+    pub fn is_half_open(self) -> bool {
+        matches!(self, TcpState::SynSent | TcpState::SynReceived)
+    }
+
+    /// Whether nothing more is expected.
+    #[must_use]
+    pub fn is_closed(self) -> bool {
+        matches!(self, TcpState::Closed | TcpState::Reset)
+    }
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Number of the next byte of each end.
+    next: [u32; 2],
+    /// How many bytes each may send ahead, as the other says, by their logarithm.
+    window_log: [u8; 2],
+    /// By how many bits the window of each is scaled: four bits each.
+    scales: u8,
+    /// State, and the bits below.
+    bits: u8,
+}
+
+const STATE: u8 = 7;
+/// `next` is known, of the lower end; of the higher, one bit on.
+const KNOWN: u8 = 8;
+/// The connection was not seen from its first segment on.
+const MIDSTREAM: u8 = 32;
+/// The higher end has begun it.
+const BY_HIGHER: u8 = 64;
+
+const WINDOW_LOG_MIN: u8 = 16;
+const SCALE_MAX: u8 = 14;
+
+impl Tcp {
+    /// A flow whose first packet came in this direction.
+    #[must_use]
+    pub fn begun_by(direction: Direction) -> Tcp {
+        Tcp { bits: by(direction), ..Tcp::default() }
+    }
+
+    /// Where it stands.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> TcpState {
+        TcpState::ALL[usize::from(self.bits & STATE)]
+    }
+
+    /// The direction of who has begun: of SYN, or else of the first packet.
+    #[inline]
+    #[must_use]
+    pub fn initiator(&self) -> Direction {
+        if self.bits & BY_HIGHER == 0 { Direction::Up } else { Direction::Down }
+    }
+
+    /// Whether it was picked up after its first segment.
+    #[inline]
+    #[must_use]
+    pub fn is_midstream(&self) -> bool {
+        self.bits & MIDSTREAM != 0
+    }
+
+    /// Takes note of a segment with so many bytes of data. Says whether it counts.
+    #[inline]
+    pub fn observe(&mut self, direction: Direction, segment: &Segment, len: usize) -> bool {
+        let flags = segment.flags;
+        // Most segments: of an open connection, without flags that change it.
+        let has_news = flags & (TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST) != 0;
+        if !has_news && self.state() == TcpState::Established {
+            return self.advance(direction, segment, len as u32);
+        }
+        self.change(direction, segment, len as u32)
+    }
+
+    #[inline(never)]
+    fn change(&mut self, direction: Direction, segment: &Segment, len: u32) -> bool {
+        use TcpState::{Closed, ClosingDown, ClosingUp, Established, None, Reset, SynReceived, SynSent};
+        let (flags, state) = (segment.flags, self.state());
+        let is_syn_ack = flags & TcpFlags::SYN != 0 && flags & TcpFlags::ACK != 0;
+        if state == None {
+            self.begin(direction, segment, is_syn_ack);
+        } else if is_syn_ack && state == SynSent && segment.ack != self.next[self.initiator().index()] {
+            // It answers another SYN.
+            return false;
+        }
+        let sequence_len =
+            len + u32::from(flags & TcpFlags::SYN != 0) + u32::from(flags & TcpFlags::FIN != 0);
+        if !self.advance(direction, segment, sequence_len) {
+            return false;
+        }
+        let state = self.state();
+        let closing = if direction == Direction::Up { ClosingUp } else { ClosingDown };
+        let next = match state {
+            Closed | Reset => state,
+            _ if flags & TcpFlags::RST != 0 => Reset,
+            None if is_syn(flags) => SynSent,
+            None if is_syn_ack => SynReceived,
+            None => Established,
+            // The answer, or a SYN of the other end at the same time.
+            SynSent if flags & TcpFlags::SYN != 0 && direction != self.initiator() => SynReceived,
+            SynReceived if flags & (TcpFlags::SYN | TcpFlags::FIN) == 0 => Established,
+            ClosingUp | ClosingDown if flags & TcpFlags::FIN != 0 && closing != state => Closed,
+            Established | SynReceived if flags & TcpFlags::FIN != 0 => closing,
+            _ => state,
+        };
+        // A first segment with FIN ends what was never seen to begin.
+        let next =
+            if state == None && flags & TcpFlags::FIN != 0 && next == Established { closing } else { next };
+        self.set_state(next);
+        if flags & TcpFlags::SYN != 0 {
+            self.set_scale(direction, segment.scale.unwrap_or(0));
+        }
+        true
+    }
+
+    /// Who has begun, by the first segment that is seen.
+    fn begin(&mut self, direction: Direction, segment: &Segment, is_syn_ack: bool) {
+        let initiator = if is_syn_ack { direction.reverse() } else { direction };
+        self.bits = self.bits & !BY_HIGHER | by(initiator);
+        self.window_log = [WINDOW_LOG_MIN; 2];
+        self.scales = 0;
+        if !is_syn(segment.flags) {
+            self.bits |= MIDSTREAM;
+            self.scales = SCALE_MAX << 4 | SCALE_MAX;
+            self.window_log = [WINDOW_LOG_MIN + SCALE_MAX; 2];
+        }
+    }
+
+    /// Takes note of what a segment says of the numbers, if it is within the window.
+    #[inline]
+    fn advance(&mut self, direction: Direction, segment: &Segment, sequence_len: u32) -> bool {
+        let (from, to) = (direction.index(), direction.reverse().index());
+        let ahead = |a: u32, b: u32| a.wrapping_sub(b) as i32;
+        if self.bits & KNOWN << from != 0 {
+            let distance = ahead(segment.seq, self.next[from]).unsigned_abs();
+            if distance > 1 << self.window_log[from] {
+                return false;
+            }
+        }
+        // An RST that answers a segment without ACK has no number of its own.
+        let end = segment.seq.wrapping_add(sequence_len);
+        if self.bits & KNOWN << from == 0 || ahead(end, self.next[from]) > 0 {
+            self.next[from] = end;
+            self.bits |= KNOWN << from;
+        }
+        if segment.flags & TcpFlags::ACK != 0 {
+            if self.bits & KNOWN << to == 0 || ahead(segment.ack, self.next[to]) > 0 {
+                self.next[to] = segment.ack;
+                self.bits |= KNOWN << to;
+            }
+            let is_scaled = segment.flags & TcpFlags::SYN == 0;
+            let scale = if is_scaled { self.scales >> (4 * from) & 15 } else { 0 };
+            let log = 16 - segment.window.leading_zeros() as u8 + scale;
+            self.window_log[to] = log.max(WINDOW_LOG_MIN);
+        }
+        true
+    }
+
+    fn set_state(&mut self, state: TcpState) {
+        self.bits = self.bits & !STATE | state as u8;
+    }
+
+    fn set_scale(&mut self, direction: Direction, scale: u8) {
+        let shift = 4 * direction.index();
+        self.scales = self.scales & !(15 << shift) | scale.min(SCALE_MAX) << shift;
+    }
+}
+
+fn by(direction: Direction) -> u8 {
+    if direction == Direction::Up { 0 } else { BY_HIGHER }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TcpState::{Closed, ClosingDown, ClosingUp, Established, Reset, SynReceived, SynSent};
+    use super::*;
+    use Direction::{Down, Up};
+
+    const SYN: u8 = TcpFlags::SYN;
+    const ACK: u8 = TcpFlags::ACK;
+    const FIN: u8 = TcpFlags::FIN;
+    const RST: u8 = TcpFlags::RST;
+
+    fn segment(flags: u8, seq: u32, ack: u32) -> Segment {
+        Segment { seq, ack, window: 1000, flags, scale: None }
+    }
+
+    /// Segments as direction, flags, number, acknowledgement, length; and the state behind each.
+    fn walk(segments: &[(Direction, u8, u32, u32, usize, TcpState)]) -> Tcp {
+        let mut tcp = Tcp::begun_by(segments[0].0);
+        for (at, &(direction, flags, seq, ack, len, state)) in segments.iter().enumerate() {
+            tcp.observe(direction, &segment(flags, seq, ack), len);
+            assert_eq!(tcp.state(), state, "segment {at}");
+        }
+        tcp
+    }
+
+    const OPEN: [(Direction, u8, u32, u32, usize, TcpState); 3] = [
+        (Down, SYN, u32::MAX, 0, 0, SynSent),
+        (Up, SYN | ACK, 500, 0, 0, SynReceived),
+        (Down, ACK, 0, 501, 0, Established),
+    ];
+
+    fn open_then(more: &[(Direction, u8, u32, u32, usize, TcpState)]) -> Tcp {
+        walk(&[&OPEN[..], more].concat())
+    }
+
+    #[test]
+    fn a_connection_from_its_first_to_its_last_segment() {
+        let tcp = open_then(&[
+            (Down, ACK, 0, 501, 100, Established),
+            (Up, ACK | FIN, 501, 100, 0, ClosingUp),
+            (Up, ACK | FIN, 501, 100, 0, ClosingUp),
+            (Down, ACK, 100, 502, 20, ClosingUp),
+            (Down, ACK | FIN, 120, 502, 0, Closed),
+            (Up, ACK, 502, 121, 0, Closed),
+            (Down, RST, 121, 0, 0, Closed),
+        ]);
+        assert_eq!((tcp.initiator(), tcp.is_midstream()), (Down, false));
+        assert_eq!(size_of::<Tcp>(), 12);
+    }
+
+    #[test]
+    fn a_reset_counts_within_the_window_only() {
+        open_then(&[(Up, RST, 501, 0, 0, Reset)]);
+        open_then(&[(Down, RST | ACK, 900, 501, 0, Reset)]);
+        open_then(&[(Up, RST, 501 + 70_000, 0, 0, Established), (Up, RST, 0x8000_0000, 0, 0, Established)]);
+        open_then(&[(Down, FIN | ACK, 1 << 20, 501, 0, Established)]);
+        // Refused.
+        walk(&[(Up, SYN, 7, 0, 0, SynSent), (Down, RST | ACK, 0, 8, 0, Reset)]);
+        // A forged answer to SYN changes nothing.
+        walk(&[
+            (Up, SYN, 7, 0, 0, SynSent),
+            (Down, SYN | ACK, 9, 99, 0, SynSent),
+            (Down, SYN | ACK, 9, 8, 0, SynReceived),
+        ]);
+    }
+
+    #[test]
+    fn numbers_follow_acknowledgements_over_lost_packets() {
+        open_then(&[
+            (Up, ACK, 501, 1_000_000, 0, Established),
+            (Down, ACK, 1_000_000, 501, 100, Established),
+            (Down, FIN | ACK, 1_000_100, 501, 0, ClosingDown),
+        ]);
+    }
+
+    #[test]
+    fn scaled_windows_reach_further() {
+        let mut tcp = Tcp::begun_by(Up);
+        let syn = |flags, seq, ack| Segment { scale: Some(7), ..segment(flags, seq, ack) };
+        tcp.observe(Up, &syn(SYN, 0, 0), 0);
+        tcp.observe(Down, &syn(SYN | ACK, 0, 1), 0);
+        tcp.observe(Up, &Segment { window: 60_000, ..segment(ACK, 1, 1) }, 0);
+        let mut narrow = tcp;
+        tcp.observe(Down, &segment(RST, 5_000_000, 0), 0);
+        narrow.observe(Down, &segment(RST, 9_000_000, 0), 0);
+        assert_eq!(
+            (tcp.state(), narrow.state()),
+            (Reset, Established),
+            "60000 scaled by 7 is 7.7 million, rounded up 8.4"
+        );
+    }
+
+    #[test]
+    fn connections_are_picked_up_midstream() {
+        let tcp = walk(&[(Down, ACK, 1000, 5, 10, Established), (Up, ACK, 5, 1010, 1_000_000, Established)]);
+        assert_eq!((tcp.initiator(), tcp.is_midstream()), (Down, true));
+        let tcp = walk(&[(Down, SYN | ACK, 1000, 5, 0, SynReceived), (Up, ACK, 5, 1001, 0, Established)]);
+        assert_eq!((tcp.initiator(), tcp.is_midstream()), (Up, true));
+        walk(&[(Up, RST, 1, 0, 0, Reset)]);
+        walk(&[(Up, FIN | ACK, 1, 1, 0, ClosingUp), (Down, FIN | ACK, 1, 2, 0, Closed)]);
+        // Both open at once.
+        walk(&[
+            (Up, SYN, 1, 0, 0, SynSent),
+            (Down, SYN, 9, 0, 0, SynReceived),
+            (Up, ACK, 2, 10, 0, Established),
+        ]);
+        walk(&[(Up, SYN, 1, 0, 0, SynSent), (Up, SYN, 1, 0, 0, SynSent)]);
+    }
+}

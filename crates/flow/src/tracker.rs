@@ -1,0 +1,581 @@
+//! All together: packets in, their flows out.
+//!
+//! ```text
+//!  burst ─► decode, fragments ─► hash, prefetch ─► find or insert ─► TCP, counts, times ─► Seen
+//!                    │                                     │
+//!                    └─► NoFlow, counted              Ended: idle, active, closed, evicted ─► the caller
+//! ```
+//!
+//! Time is that of packets, so a capture gives the same flows each time, however fast it is read. It may go back. A packet that comes after its flow
+//! has timed out begins a new one, whether a sweep has met the old one or not.
+
+use crate::decode::{Decoded, NoFlow, Part, decode_into, is_syn};
+use crate::fragments::{DATAGRAMS, Fragments};
+use crate::key::{Direction, Key, Secret};
+use crate::table::{Slot, Table, TableError};
+use crate::tcp::{Tcp, TcpState};
+use wire::LinkType;
+
+const SECOND: u64 = 1_000_000_000;
+/// Packets whose memory is waited for together.
+const BURST: usize = 32;
+/// All buckets are swept once in this time, if packets come fast enough.
+const SWEEP_NS: u64 = 4 * SECOND;
+/// Buckets swept for each packet at most.
+const SWEEP_PER_PACKET: usize = 2;
+
+/// A packet to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Its captured bytes.
+    pub frame: &'a [u8],
+    /// What they begin with.
+    pub linktype: LinkType,
+    /// When it was captured.
+    pub time_ns: u64,
+    /// Its length on the wire, which is what flows count.
+    pub wire_len: u32,
+}
+
+/// After what time without packets flows end, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Open TCP connections.
+    pub idle_tcp: u64,
+    /// All that is not TCP.
+    pub idle_udp: u64,
+    /// TCP connections whose handshake is not over.
+    pub half_open: u64,
+    /// TCP connections that are over. A SYN on such a connection begins a new flow at once, unless this is [`Timeouts::NEVER`].
+    pub closed: u64,
+    /// Since the first packet, whether packets come or not: the flow goes on as a new one.
+    pub active: u64,
+}
+
+impl Timeouts {
+    /// No timeout.
+    pub const NEVER: u64 = u64::MAX;
+}
+
+/// Timeouts by what is looked up for each packet.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// By number of [`TcpState`].
+    idle: [u64; 8],
+    active: u64,
+    /// The shortest.
+    least: u64,
+    /// Whether a SYN on a closed connection begins a new flow.
+    is_reopening: bool,
+}
+
+impl Limits {
+    fn new(timeouts: &Timeouts) -> Limits {
+        let Timeouts { idle_tcp, idle_udp, half_open, closed, active } = *timeouts;
+        let idle = [idle_udp, half_open, half_open, idle_tcp, idle_tcp, idle_tcp, closed, closed];
+        let least = idle.into_iter().fold(active, u64::min);
+        Limits { idle, active, least, is_reopening: closed != Timeouts::NEVER }
+    }
+}
+
+/// Connections for 5 minutes, other flows for 1, half-open ones for 10 s, closed ones for 5 s, and no limit for active ones.
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            idle_tcp: 300 * SECOND,
+            idle_udp: 60 * SECOND,
+            half_open: 10 * SECOND,
+            closed: 5 * SECOND,
+            active: Timeouts::NEVER,
+        }
+    }
+}
+
+/// What becomes of TCP connections that were not seen from their SYN on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Midstream {
+    /// They are flows, and count as established.
+    #[default]
+    Established,
+    /// They are none.
+    Ignored,
+}
+
+/// What a tracker is made by.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Flows at most, 1 to [`CAPACITY_MAX`](crate::table::CAPACITY_MAX).
+    pub capacity: usize,
+    /// Datagrams at most of which later fragments are followed.
+    pub datagrams: usize,
+    /// When flows end.
+    pub timeouts: Timeouts,
+    /// What becomes of connections without SYN.
+    pub midstream: Midstream,
+    /// What keys are hashed under.
+    pub secret: Secret,
+}
+
+/// A quarter of a million flows, a random secret.
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            capacity: 1 << 18,
+            datagrams: DATAGRAMS,
+            timeouts: Timeouts::default(),
+            midstream: Midstream::default(),
+            secret: Secret::random(),
+        }
+    }
+}
+
+/// A flow: what its owner stores, and what was counted.
+///
+/// PERF: with a value of 24 bytes, key, generation and this fill two cache lines, which are fetched together. Counts apart would be a third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Flow<V> {
+    /// What its owner stores.
+    pub value: V,
+    bytes: [u64; 2],
+    first_ns: u64,
+    last_ns: u64,
+    packets_low: [u32; 2],
+    packets_high: [u16; 2],
+    tcp: Tcp,
+}
+
+/// What was counted of a flow. Pairs are by [`Direction::index`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets each way.
+    pub packets: [u64; 2],
+    /// Bytes on the wire each way, link headers included.
+    pub bytes: [u64; 2],
+    /// When the first packet came.
+    pub first_ns: u64,
+    /// When the last one came.
+    pub last_ns: u64,
+    /// The direction of who has begun: by SYN, or else by the first packet.
+    pub initiator: Direction,
+    /// Where the connection stands, if it is TCP.
+    pub tcp: TcpState,
+    /// Whether it is TCP and was not seen from SYN on.
+    pub is_midstream: bool,
+}
+
+impl<V> Flow<V> {
+    fn new(value: V, direction: Direction, time_ns: u64) -> Flow<V> {
+        Flow {
+            value,
+            bytes: [0; 2],
+            first_ns: time_ns,
+            last_ns: time_ns,
+            packets_low: [0; 2],
+            packets_high: [0; 2],
+            tcp: Tcp::begun_by(direction),
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let packets = |at: usize| u64::from(self.packets_high[at]) << 32 | u64::from(self.packets_low[at]);
+        Stats {
+            packets: [packets(0), packets(1)],
+            bytes: self.bytes,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            initiator: self.tcp.initiator(),
+            tcp: self.tcp.state(),
+            is_midstream: self.tcp.is_midstream(),
+        }
+    }
+
+    /// Counts a packet.
+    #[inline(always)]
+    fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>) {
+        let at = decoded.direction.index();
+        let (low, carry) = self.packets_low[at].overflowing_add(1);
+        self.packets_low[at] = low;
+        self.packets_high[at] = self.packets_high[at].wrapping_add(carry.into());
+        self.bytes[at] += u64::from(packet.wire_len);
+        self.last_ns = self.last_ns.max(packet.time_ns);
+        if decoded.is_tcp() {
+            self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
+        }
+    }
+
+    /// Whether both ends have spoken, and the flow is not over: such make room for others last.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        let state = self.tcp.state();
+        self.packets_low[0] != 0 && self.packets_low[1] != 0 && !state.is_half_open() && !state.is_closed()
+    }
+
+    /// Why the flow is over, if it is.
+    #[inline(always)]
+    fn is_over(&self, limits: &Limits, now_ns: u64) -> Option<EndReason> {
+        let state = self.tcp.state();
+        if now_ns.saturating_sub(self.last_ns) > limits.idle[state as usize] {
+            Some(if state.is_closed() { EndReason::Closed } else { EndReason::Idle })
+        } else if now_ns.saturating_sub(self.first_ns) > limits.active {
+            Some(EndReason::Active)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether a packet opens a connection anew that is closed.
+#[inline(always)]
+fn is_reopened<V>(flow: &Flow<V>, limits: &Limits, decoded: &Decoded) -> bool {
+    flow.tcp.state().is_closed() && limits.is_reopening && decoded.is_tcp() && is_syn(decoded.tcp.flags)
+}
+
+/// Why a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EndReason {
+    /// No packet came for long.
+    Idle,
+    /// It has gone on for long; its packets are a new flow from here on.
+    Active,
+    /// Its TCP connection was closed or reset, and then no packet came, or that of a new connection.
+    Closed,
+    /// It made room for another.
+    Evicted,
+    /// It was removed, or there are no more packets.
+    Removed,
+}
+
+/// A flow that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended<V> {
+    /// Its key.
+    pub key: Key,
+    /// What was counted.
+    pub stats: Stats,
+    /// What its owner has stored.
+    pub value: V,
+    /// Why it ended.
+    pub why: EndReason,
+}
+
+impl<V> Ended<V> {
+    fn new(key: Key, flow: Flow<V>, why: EndReason) -> Ended<V> {
+        Ended { key, stats: flow.stats(), value: flow.value, why }
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    slot: Slot,
+    is_new: bool,
+    no_flow: Option<NoFlow>,
+    decoded: Decoded,
+}
+
+impl Seen {
+    const NONE: Seen =
+        Seen { slot: Slot { index: 0, generation: 0 }, is_new: false, no_flow: None, decoded: Decoded::NONE };
+
+    /// The slot of its flow. A later packet of the burst may have taken that, of which the generation tells.
+    ///
+    /// # Errors
+    ///
+    /// Where it belongs to no flow, the reason.
+    #[inline(always)]
+    pub fn slot(&self) -> Result<Slot, NoFlow> {
+        match self.no_flow {
+            None => Ok(self.slot),
+            Some(why) => Err(why),
+        }
+    }
+
+    /// Whether it is the first packet of its flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// What it says; `None` if it belongs to no flow.
+    #[inline(always)]
+    #[must_use]
+    pub fn decoded(&self) -> Option<&Decoded> {
+        if self.no_flow.is_none() { Some(&self.decoded) } else { None }
+    }
+}
+
+/// What a tracker has counted. Each packet is in a flow, or without one for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// All packets.
+    pub packets: u64,
+    /// Those that belong to flows.
+    pub in_flows: u64,
+    /// Those that do not, by reason, in the order of [`NoFlow::ALL`].
+    pub no_flow: [u64; NoFlow::ALL.len()],
+    /// Flows that began.
+    pub created: u64,
+    /// Flows that ended, by reason, in the order of [`EndReason`].
+    pub ended: [u64; 5],
+}
+
+impl Counters {
+    /// Packets without a flow, for this reason.
+    #[must_use]
+    pub fn without_flow(&self, why: NoFlow) -> u64 {
+        self.no_flow[why as usize]
+    }
+
+    /// Flows that ended for this reason.
+    #[must_use]
+    pub fn ended(&self, why: EndReason) -> u64 {
+        self.ended[why as usize]
+    }
+}
+
+/// The flows of packets.
+///
+/// ```
+/// use flow::{Packet, Settings, Tracker};
+/// use wire::LinkType;
+/// let there = *b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\xc0\0\x02\x01\xc0\0\x02\x02\x14\xe9\0\x35\0\x08\0\0";
+/// let back = *b"\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\xc0\0\x02\x02\xc0\0\x02\x01\0\x35\x14\xe9\0\x08\0\0";
+/// let packet = |frame| Packet { frame, linktype: LinkType::RAW, time_ns: 0, wire_len: 28 };
+/// let mut tracker: Tracker<u32> = Tracker::new(&Settings { capacity: 100, ..Settings::default() })?;
+/// let mut seen = Vec::new();
+/// tracker.burst(&[packet(&there), packet(&back)], &mut seen, |_ended| {});
+/// let slot = seen[0].slot().unwrap();
+/// assert_eq!((seen[1].slot(), seen[0].is_new(), seen[1].is_new()), (Ok(slot), true, false));
+/// *tracker.value_mut(slot).unwrap() = 7;
+/// tracker.finish(|ended| assert_eq!((ended.value, ended.stats.bytes), (7, [28, 28])));
+/// # Ok::<(), flow::table::TableError>(())
+/// ```
+#[derive(Debug)]
+pub struct Tracker<V> {
+    table: Table<Flow<V>>,
+    fragments: Fragments,
+    limits: Limits,
+    midstream: Midstream,
+    now_ns: u64,
+    swept_ns: u64,
+    counters: Counters,
+}
+
+impl<V: Default> Tracker<V> {
+    /// A tracker. All its memory is reserved here.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Table::new`].
+    pub fn new(settings: &Settings) -> Result<Tracker<V>, TableError> {
+        Ok(Tracker {
+            table: Table::new(settings.capacity, settings.secret.clone())?,
+            fragments: Fragments::new(settings.datagrams),
+            limits: Limits::new(&settings.timeouts),
+            midstream: settings.midstream,
+            now_ns: 0,
+            swept_ns: 0,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The table of flows.
+    #[must_use]
+    pub fn table(&self) -> &Table<Flow<V>> {
+        &self.table
+    }
+
+    /// Bytes of memory for flows, which stay the same.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.table.bytes()
+    }
+
+    /// As [`Table::populate`].
+    pub fn populate(&mut self) {
+        self.table.populate();
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// A flow, if it is still there.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, slot: Slot) -> Option<&Flow<V>> {
+        self.table.get(slot)
+    }
+
+    /// What its owner has stored of a flow, if it is still there.
+    #[inline]
+    #[must_use]
+    pub fn value_mut(&mut self, slot: Slot) -> Option<&mut V> {
+        self.table.get_mut(slot).map(|flow| &mut flow.value)
+    }
+
+    /// The flow of a key, such as that which an error of ICMP quotes.
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<Slot> {
+        self.table.find(key, self.table.hash(key))
+    }
+
+    /// All flows that are there, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, Key, &Flow<V>)> {
+        self.table.iter()
+    }
+
+    /// Looks at packets, in order. `seen` holds then what became of each. Flows that end are handed to `ended`.
+    pub fn burst(&mut self, packets: &[Packet<'_>], seen: &mut Vec<Seen>, mut ended: impl FnMut(Ended<V>)) {
+        // PERF: what is there already is written over in place.
+        seen.resize(packets.len(), Seen::NONE);
+        let mut without = 0;
+        for (packets, seen) in packets.chunks(BURST).zip(seen.chunks_mut(BURST)) {
+            let mut hashes = [0; BURST];
+            for ((packet, hash), seen) in packets.iter().zip(&mut hashes).zip(&mut *seen) {
+                seen.no_flow = self.begin(packet, hash, &mut seen.decoded).err();
+            }
+            for (seen, hash) in seen.iter().zip(&hashes) {
+                if seen.no_flow.is_none() {
+                    self.table.prefetch_entry(*hash);
+                }
+            }
+            for ((packet, hash), seen) in packets.iter().zip(&hashes).zip(seen) {
+                if seen.no_flow.is_none() && !self.go_on(packet, *hash, seen) {
+                    seen.no_flow = self.begin_flow(packet, *hash, seen, &mut ended).err();
+                }
+                if let Some(why) = seen.no_flow {
+                    self.counters.no_flow[why as usize] += 1;
+                    without += 1;
+                }
+            }
+        }
+        self.now_ns = packets.last().map_or(self.now_ns, |packet| packet.time_ns);
+        self.counters.packets += packets.len() as u64;
+        self.counters.in_flows += packets.len() as u64 - without;
+        self.sweep(packets.len(), &mut ended);
+    }
+
+    /// Ends flows that have timed out, of so many buckets of the table, where the last call has stopped. [`Tracker::burst`] does some of this work by
+    /// itself; this is for times without packets.
+    pub fn expire(&mut self, now_ns: u64, buckets: usize, mut ended: impl FnMut(Ended<V>)) {
+        let (limits, counters) = (&self.limits, &mut self.counters);
+        self.table.sweep(
+            now_ns,
+            limits.least,
+            buckets,
+            |flow| flow.is_over(limits, now_ns),
+            |key, flow, why| {
+                counters.ended[why as usize] += 1;
+                ended(Ended::new(key, flow, why));
+            },
+        );
+    }
+
+    /// Ends a flow, if it is still there.
+    pub fn remove(&mut self, slot: Slot) -> Option<Ended<V>> {
+        let (key, flow) = self.table.remove(slot)?;
+        self.counters.ended[EndReason::Removed as usize] += 1;
+        Some(Ended::new(key, flow, EndReason::Removed))
+    }
+
+    /// Ends all flows, in no order: those that have timed out for that reason, the others as removed.
+    pub fn finish(&mut self, mut ended: impl FnMut(Ended<V>)) {
+        let (limits, counters, now_ns) = (&self.limits, &mut self.counters, self.now_ns);
+        self.table.sweep(
+            now_ns,
+            0,
+            self.table.buckets(),
+            |flow| Some(flow.is_over(limits, now_ns).unwrap_or(EndReason::Removed)),
+            |key, flow, why| {
+                counters.ended[why as usize] += 1;
+                ended(Ended::new(key, flow, why));
+            },
+        );
+    }
+
+    /// What can be said of a packet by itself and its fragments.
+    #[inline(always)]
+    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64, decoded: &mut Decoded) -> Result<(), NoFlow> {
+        decode_into(packet.linktype, packet.frame, decoded)?;
+        if decoded.part != Part::Whole && !self.fragments.follow(decoded, packet.time_ns) {
+            return Err(NoFlow::Fragment);
+        }
+        *hash = self.table.hash(&decoded.key);
+        self.table.prefetch(*hash);
+        Ok(())
+    }
+
+    /// Counts a packet of a flow that is there and goes on. Says whether there is such a one.
+    #[inline(always)]
+    fn go_on(&mut self, packet: &Packet<'_>, hash: u64, seen: &mut Seen) -> bool {
+        let decoded = &seen.decoded;
+        let Some((slot, flow)) = self.table.touch(&decoded.key, hash, packet.time_ns) else { return false };
+        if flow.is_over(&self.limits, packet.time_ns).is_some() || is_reopened(flow, &self.limits, decoded) {
+            return false;
+        }
+        let was_settled = flow.is_settled();
+        flow.count(decoded, packet);
+        let is_settled = flow.is_settled();
+        (seen.slot, seen.is_new) = (slot, false);
+        if was_settled != is_settled {
+            self.table.protect(slot, is_settled);
+        }
+        true
+    }
+
+    /// Begins a flow with a packet. One of the same key is over.
+    #[inline(never)]
+    fn begin_flow(
+        &mut self,
+        packet: &Packet<'_>,
+        hash: u64,
+        seen: &mut Seen,
+        ended: &mut impl FnMut(Ended<V>),
+    ) -> Result<(), NoFlow> {
+        let decoded = &seen.decoded;
+        if let Some(slot) = self.table.find(&decoded.key, hash)
+            && let Some((key, flow)) = self.table.remove(slot)
+        {
+            let why = flow.is_over(&self.limits, packet.time_ns).unwrap_or(EndReason::Closed);
+            self.counters.ended[why as usize] += 1;
+            ended(Ended::new(key, flow, why));
+        }
+        if self.midstream == Midstream::Ignored && decoded.is_tcp() && !is_syn(decoded.tcp.flags) {
+            return Err(NoFlow::Midstream);
+        }
+        let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
+        flow.count(decoded, packet);
+        let (slot, evicted) = self.table.insert_new(&decoded.key, hash, packet.time_ns, flow);
+        (seen.slot, seen.is_new) = (slot, true);
+        self.counters.created += 1;
+        if let Some((key, flow)) = evicted {
+            self.counters.ended[EndReason::Evicted as usize] += 1;
+            ended(Ended::new(key, flow, EndReason::Evicted));
+        }
+        Ok(())
+    }
+
+    /// Sweeps as much of the table as is due.
+    #[inline]
+    fn sweep(&mut self, packets: usize, ended: &mut impl FnMut(Ended<V>)) {
+        let elapsed_ns = self.now_ns.saturating_sub(self.swept_ns).min(SWEEP_NS);
+        let due = (elapsed_ns as usize).wrapping_mul(self.table.buckets()) / SWEEP_NS as usize;
+        if due == 0 {
+            // Time that has gone back begins anew.
+            self.swept_ns = self.swept_ns.min(self.now_ns);
+            return;
+        }
+        self.swept_ns = self.now_ns;
+        self.expire(self.now_ns, due.min(SWEEP_PER_PACKET * packets), ended);
+    }
+}
+
+#[cfg(test)]
+mod tests;

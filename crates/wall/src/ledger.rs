@@ -1,0 +1,183 @@
+//! What an `l7_spy` tells whoever runs its graph: records of flows, handed over between threads.
+
+use crate::record::Record;
+use dpi::Protocol;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Records that wait to be taken, at most; later ones are counted and not told of.
+pub const RECORDS_MAX: usize = 4 << 20;
+
+/// Records of flows that are over, and of those that were just identified. Clones are the same ledger.
+///
+/// ```
+/// use wall::ledger::{Ledger, Wanted};
+/// let ledger = Ledger::new(Wanted { identified: false, ended: true });
+/// let class = wall::L7Spy { ledger: Some(ledger.clone()), ..wall::L7Spy::default() };
+/// // … a graph with that class runs …
+/// assert!(ledger.take_ended().is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ledger(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    wanted: Wanted,
+    packets: AtomicU64,
+    bytes: AtomicU64,
+    pages: Mutex<Pages>,
+}
+
+/// What is to be told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Flows that were just identified, as they stand.
+    pub identified: bool,
+    /// Flows that are over.
+    pub ended: bool,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    identified: Vec<Record>,
+    ended: Vec<Record>,
+    untold: u64,
+    memory: usize,
+}
+
+/// Whether it is the same ledger.
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Ledger) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Ledger {
+    /// An empty ledger for this.
+    #[must_use]
+    pub fn new(wanted: Wanted) -> Ledger {
+        Ledger(Arc::new(Shared {
+            wanted,
+            packets: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            pages: Mutex::default(),
+        }))
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        self.0.wanted
+    }
+
+    /// Takes the records of flows that were identified since.
+    #[must_use]
+    pub fn take_identified(&self) -> Vec<Record> {
+        std::mem::take(&mut self.pages().identified)
+    }
+
+    /// Takes the records of flows that have ended since, in the order of their ends.
+    #[must_use]
+    pub fn take_ended(&self) -> Vec<Record> {
+        std::mem::take(&mut self.pages().ended)
+    }
+
+    /// Packets, and their bytes on the wire, that were looked at.
+    #[must_use]
+    pub fn looked_at(&self) -> (u64, u64) {
+        (self.0.packets.load(Ordering::Relaxed), self.0.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Counts packets. There is one writer.
+    pub(crate) fn count(&self, packets: u64, bytes: u64) {
+        self.0.packets.fetch_add(packets, Ordering::Relaxed);
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// How many records there was no room for.
+    #[must_use]
+    pub fn untold(&self) -> u64 {
+        self.pages().untold
+    }
+
+    /// Bytes that the table of flows has, and that tier 1 may take; 0 before the app has started.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.pages().memory
+    }
+
+    pub(crate) fn set_memory(&self, bytes: usize) {
+        self.pages().memory = bytes;
+    }
+
+    /// Adds records, which are gone from the lists then.
+    pub(crate) fn add(&self, identified: &mut Vec<Record>, ended: &mut Vec<Record>) {
+        if identified.is_empty() && ended.is_empty() {
+            return;
+        }
+        let pages = &mut *self.pages();
+        let mut untold = append(&mut pages.identified, identified);
+        untold += append(&mut pages.ended, ended);
+        pages.untold += untold;
+    }
+
+    /// A panic leaves no page half written.
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.0.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Moves as many as there is room for; says how many were left out.
+fn append(page: &mut Vec<Record>, records: &mut Vec<Record>) -> u64 {
+    let room = RECORDS_MAX.saturating_sub(page.len());
+    let untold = records.len().saturating_sub(room);
+    records.truncate(room);
+    page.append(records);
+    untold as u64
+}
+
+/// What each flow turned out to be, by its number: for a second look at the same packets.
+#[derive(Clone, Debug)]
+pub struct Outcomes(Arc<[Outcome]>);
+
+/// What a flow turned out to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// What carries that.
+    pub master: Protocol,
+    /// Packets that it had in all.
+    pub packets: u32,
+}
+
+impl PartialEq for Outcomes {
+    fn eq(&self, other: &Outcomes) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Outcomes {
+    /// Of all flows of a run.
+    #[must_use]
+    pub fn of(records: &[Record]) -> Outcomes {
+        let count = records.iter().map(|record| record.number).max().unwrap_or(0);
+        let mut outcomes = vec![Outcome::default(); count as usize];
+        for record in records {
+            if let Some(outcome) = (record.number as usize).checked_sub(1).and_then(|at| outcomes.get_mut(at))
+            {
+                let packets = u32::try_from(record.total_packets()).unwrap_or(u32::MAX);
+                let dpi::Verdict { protocol, master, .. } = record.verdict;
+                *outcome = Outcome { protocol, master, packets };
+            }
+        }
+        Outcomes(outcomes.into())
+    }
+
+    /// That of the flow of this number, from 1.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Outcome {
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        at.and_then(|at| self.0.get(at).copied()).unwrap_or_default()
+    }
+}

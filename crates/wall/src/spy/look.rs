@@ -1,0 +1,194 @@
+//! What is kept of each flow in its table: 24 bytes, so that it shares two cache lines with key and counts.
+
+use dpi::{By, Confidence, Protocol, Verdict};
+
+/// How far the identification of a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Phase {
+    /// Nothing was said yet.
+    #[default]
+    Silent,
+    /// Tier 1 waits for more; tier 2 may look as well.
+    Waiting,
+    /// It is none of tier 1's protocols.
+    Handed,
+    /// It is known, or will never be.
+    Settled,
+}
+
+/// Where the state of a flow that is not settled is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    None,
+    /// A state of tier 1, as bits.
+    Tier1(u32),
+    /// A question to tier 2, which holds the state of tier 1 as well.
+    Asked(u32),
+}
+
+/// What is kept of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    /// Number of the flow, from 1.
+    pub(super) number: u32,
+    /// Packets so far.
+    pub(super) count: u32,
+    /// Until it is identified, the sequence number of the initiator's first byte, if [`STARTED`]; then the place of its details and one, or 0.
+    word: u32,
+    state: u32,
+    protocol: u16,
+    master: u16,
+    /// By whom and how sure: 2 and 3 bits.
+    sure: u8,
+    evidence: u8,
+    phase: Phase,
+    flags: u8,
+}
+
+/// The first packet came from the higher end.
+const FIRST_DOWN: u8 = 1;
+/// The sequence number of the initiator's first byte is known.
+const STARTED: u8 = 2;
+/// `state` is that of tier 1, or a question.
+const HAS_TIER1: u8 = 4;
+const IS_ASKED: u8 = 8;
+
+impl Look {
+    pub(super) fn new(number: u32, first: flow::Direction) -> Look {
+        let flags = if first == flow::Direction::Down { FIRST_DOWN } else { 0 };
+        Look { number, flags, ..Look::default() }
+    }
+
+    /// The direction of the first packet.
+    pub(super) fn first(&self) -> flow::Direction {
+        if self.flags & FIRST_DOWN == 0 { flow::Direction::Up } else { flow::Direction::Down }
+    }
+
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub(super) fn set_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+    }
+
+    pub(super) fn state(&self) -> State {
+        match self.flags & (HAS_TIER1 | IS_ASKED) {
+            0 => State::None,
+            HAS_TIER1 => State::Tier1(self.state),
+            _ => State::Asked(self.state),
+        }
+    }
+
+    pub(super) fn set_state(&mut self, state: State) {
+        self.flags &= !(HAS_TIER1 | IS_ASKED);
+        let (bits, flag) = match state {
+            State::None => (0, 0),
+            State::Tier1(bits) => (bits, HAS_TIER1),
+            State::Asked(bits) => (bits, IS_ASKED),
+        };
+        self.state = bits;
+        self.flags |= flag;
+    }
+
+    /// The initiator's first byte has this sequence number.
+    pub(super) fn set_start(&mut self, sequence: u32) {
+        if self.phase != Phase::Settled && self.protocol == 0 {
+            self.word = sequence;
+            self.flags |= STARTED;
+        }
+    }
+
+    pub(super) fn start(&self) -> Option<u32> {
+        (self.flags & STARTED != 0).then_some(self.word)
+    }
+
+    #[inline]
+    pub(super) fn protocol(&self) -> u16 {
+        self.protocol
+    }
+
+    #[inline]
+    pub(super) fn master(&self) -> u16 {
+        self.master
+    }
+
+    /// The place of its details, if there are any.
+    pub(super) fn details(&self) -> Option<u32> {
+        if self.flags & STARTED != 0 { None } else { self.word.checked_sub(1) }
+    }
+
+    pub(super) fn set_details(&mut self, place: Option<u32>) {
+        self.flags &= !STARTED;
+        self.word = place.map_or(0, |place| place + 1);
+    }
+
+    /// Takes note of a verdict, of which the evidence has this number.
+    pub(super) fn set_verdict(&mut self, verdict: &Verdict, evidence: u8) {
+        self.protocol = verdict.protocol.number();
+        self.master = verdict.master.number();
+        self.sure = verdict.by as u8 | (verdict.confidence as u8) << 2;
+        self.evidence = evidence;
+    }
+
+    /// The verdict, with the words of its evidence.
+    pub(super) fn verdict(&self, evidence: impl Fn(u8) -> &'static str) -> Verdict {
+        let by = [By::Nobody, By::Tier1, By::Ndpi][usize::from(self.sure & 3).min(2)];
+        use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
+        let confidence =
+            [Unknown, Port, Address, Related, Partial, Payload][usize::from(self.sure >> 2).min(5)];
+        Verdict {
+            protocol: Protocol::from_number(self.protocol),
+            master: Protocol::from_number(self.master),
+            by,
+            confidence,
+            evidence: evidence(self.evidence),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<Look>() == 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        let mut look = Look::new(7, flow::Direction::Down);
+        assert_eq!(
+            (look.first(), look.state(), look.start(), look.details()),
+            (flow::Direction::Down, State::None, None, None)
+        );
+        look.set_start(0);
+        assert_eq!((look.start(), look.details()), (Some(0), None));
+        for state in [State::Tier1(0), State::Asked(u32::MAX), State::None, State::Tier1(9)] {
+            look.set_state(state);
+            assert_eq!(look.state(), state);
+        }
+        for by in [By::Nobody, By::Tier1, By::Ndpi] {
+            for confidence in [
+                Confidence::Unknown,
+                Confidence::Port,
+                Confidence::Address,
+                Confidence::Related,
+                Confidence::Partial,
+                Confidence::Payload,
+            ] {
+                let verdict = Verdict {
+                    protocol: Protocol::HTTP,
+                    master: Protocol::TLS,
+                    by,
+                    confidence,
+                    evidence: "x",
+                };
+                look.set_verdict(&verdict, 3);
+                assert_eq!(look.verdict(|number| if number == 3 { "x" } else { "y" }), verdict);
+            }
+        }
+        look.set_details(Some(0));
+        assert_eq!((look.details(), look.start(), look.number), (Some(0), None, 7));
+    }
+}
