@@ -9,7 +9,8 @@ use std::time::Duration;
 /// How a worker is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of a job in the ring, a power of two from 256 to 128 KiB. Packets beyond 16 KiB find more faults in nDPI than protocols. Packets may have 96 fewer: [`Options::packet_bytes`].
+    /// Bytes of a job in the ring, a power of two from 256 to 128 KiB. Packets may have 96 fewer: [`Options::packet_bytes`]. With more than 16 KiB,
+    /// packets reach nDPI that tell it little and have made it hang.
     pub job_bytes: u32,
     /// Jobs that fit into the ring, a power of two.
     pub jobs: u32,
