@@ -18,6 +18,8 @@
 
 mod counters;
 mod flows;
+#[doc(hidden)]
+pub mod inline;
 mod job;
 mod memory;
 mod messages;

@@ -205,21 +205,23 @@ fn many_flows_are_answered_in_turn() {
         return;
     }
     let mut worker = Worker::start(Options { jobs: 64, ..Options::default() }).unwrap();
-    let mut last = None;
-    let mut count = 0;
-    for slot in 0..20_000 {
-        let (datagram, flow) = (question(&format!("host{slot}.example.org")), flow(slot));
-        let packet = Packet { flow, first: true, transport: 17, ms: u64::from(slot), datagram: &datagram };
-        let mut each = |answer: &Answer| {
+    let (mut last, mut count) = (None, 0);
+    // What is said first of each flow. Flows whose states others need are answered once more, out of turn.
+    let mut each = |answer: &Answer| {
+        if !answer.done {
             assert!(last.is_none_or(|last| last < answer.flow.slot));
             let name = format!("host{}.example.org", answer.flow.slot);
             assert_eq!(answer.details.sni.as_deref(), Some(name.as_str()));
             (last, count) = (Some(answer.flow.slot), count + 1);
-        };
+        }
+    };
+    for slot in 0..20_000 {
+        let (datagram, flow) = (question(&format!("host{slot}.example.org")), flow(slot));
+        let packet = Packet { flow, first: true, transport: 17, ms: u64::from(slot), datagram: &datagram };
         while worker.submit(&packet).is_err() {
             worker.wait(Until::Room, &mut each);
         }
     }
-    worker.wait(Until::Idle, |_| count += 1);
+    worker.wait(Until::Idle, &mut each);
     assert_eq!(count, 20_000);
 }
