@@ -196,6 +196,10 @@ fn flows() {
         }
         damage(&mut bytes, rng);
         fuzz::flows(&bytes);
+    });
+}
+
+#[test]
 fn conversations() {
     // How messages of tier 1's protocols begin, whole where they are short.
     let openings: [&[u8]; 22] = [
