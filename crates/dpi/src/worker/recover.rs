@@ -53,7 +53,6 @@ impl Worker {
             self.replace_process(now, each);
         } else if self.process.is_absent() && !self.barren.must_wait(now) {
             self.counters.respawns += 1;
-            self.shared.word(Word::Ready).store(0, Ordering::Release);
             self.process.ask_to_start(self.tail);
         }
     }
@@ -68,6 +67,7 @@ impl Worker {
             return;
         }
         self.counters.crashes += 1;
+        self.cpu_of_ended += self.process.cpu();
         self.clear_up(now, false, each);
         match WarmProcess::spawn(&self.options, &self.settings, &self.memory) {
             Ok(process) => self.process = process,
@@ -79,7 +79,7 @@ impl Worker {
     fn clear_up(&mut self, now: Instant, blame: bool, each: &mut dyn FnMut(&Answer)) {
         self.see_tail();
         self.take_answers(each);
-        let ready = self.is_ready();
+        let ready = self.shared.word(Word::Ready).swap(0, Ordering::AcqRel) != 0;
         self.barren.note(ready, now);
         let mask = self.shared.layout().jobs - 1;
         let ring = |index: u32| (index & mask) as usize;

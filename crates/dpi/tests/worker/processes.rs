@@ -1,10 +1,13 @@
 //! The processes: what they may do, and that none is left.
 
+use crate::answers::ask;
 use crate::faults::{signal, works};
+use crate::packets::{dns_question, udp};
 use crate::{Test, absent};
-use dpi::worker::{Options, Worker, WorkerError};
+use dpi::worker::{Options, Reason, Worker, WorkerError};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +17,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("nothing_is_left_of_a_worker", nothing_is_left_of_a_worker),
     ("workers_end_with_their_data_plane", workers_end_with_their_data_plane),
     ("the_warm_process_is_replaced", the_warm_process_is_replaced),
+    (
+        "where_no_worker_starts_any_more_nothing_is_waited_for",
+        where_no_worker_starts_any_more_nothing_is_waited_for,
+    ),
     ("the_thread_that_started_a_worker_may_end", the_thread_that_started_a_worker_may_end),
     ("a_library_that_is_absent_is_told", a_library_that_is_absent_is_told),
     ("a_program_without_the_call_is_told", a_program_without_the_call_is_told),
@@ -142,6 +149,35 @@ fn the_warm_process_is_replaced() {
     let replaced = worker.process_id().unwrap();
     drop(worker);
     assert!(!runs(replaced));
+}
+
+fn where_no_worker_starts_any_more_nothing_is_waited_for() {
+    if absent() {
+        return;
+    }
+    // A program that is this one when it is run first, and fails from then on.
+    let folder = std::env::temp_dir().join(format!("sluss-worker-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (script, mark) = (folder.join("program"), folder.join("mark"));
+    let (this, mark) = (std::env::current_exe().unwrap(), mark.display());
+    let text = format!("#!/bin/sh\n[ -e {mark} ] && exit 1\ntouch {mark}\nexec {} \"$@\"\n", this.display());
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let mut worker = Worker::start(Options { program: Some(script), ..Options::default() }).unwrap();
+    works(&mut worker, 0);
+
+    signal("-KILL", parent(worker.process_id().unwrap()));
+    eventually("the worker ends", || !worker.process_id().is_some_and(runs));
+    let begin = Instant::now();
+    for slot in 1..4 {
+        let answers = ask(&mut worker, slot, 17, &[udp(40_000, 53, &dns_question("example.org"))]);
+        assert!(answers.iter().all(|answer| answer.reason == Reason::Lost), "{answers:?}");
+        assert!(answers.iter().any(|answer| answer.flow.slot == slot), "{answers:?}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    assert!(worker.counters().lost >= 3);
+    drop(worker);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 fn the_thread_that_started_a_worker_may_end() {
