@@ -8,7 +8,7 @@ use super::{
     PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, pop3,
     rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
 };
-use crate::{Details, Message, Verdict};
+use crate::{Details, Message, Protocol, Verdict};
 
 /// Packets that are waited for where a flow's start was not seen, since the first of them may have overtaken another.
 const STRAGGLERS: u8 = 3;
@@ -61,11 +61,9 @@ impl Tcp {
     }
 
     /// Takes in what was answered about a side.
-    fn settle(&mut self, at: usize, answer: Answer, cut: bool) -> Step {
+    fn settle(&mut self, at: usize, answer: Answer) -> Step {
         self.sides[at].standing = match answer {
             Answer::Yes(verdict, details) => return Step::Decided(verdict, details),
-            // The rest was not captured.
-            Answer::Likely(verdict) if cut => return Step::Decided(verdict, Details::default()),
             Answer::Likely(verdict) => Standing::Likely(verdict),
             Answer::Maybe => Standing::Maybe,
             Answer::No => Standing::No,
@@ -103,13 +101,14 @@ impl Tcp {
         }
         // The first of its direction is looked at where it lies, and kept only if it must be.
         if side.stream.is_empty() && message.start.is_none_or(|start| start == message.sequence) {
-            let answer = detect(Talk { this: message.payload, peer: self.sides[1 - at].stream.prefix() });
+            let answer =
+                detect(Talk { this: message.payload, peer: self.sides[1 - at].stream.prefix() }, message.cut);
             let kept = match answer {
                 Answer::Yes(..) => Ok(()),
                 Answer::No if message.start.is_some() => Ok(self.sides[at].stream.begin(message)),
                 _ => self.sides[at].stream.add(message),
             };
-            return if kept.is_ok() { self.settle(at, answer, message.cut) } else { Step::NotOurs };
+            return if kept.is_ok() { self.settle(at, answer) } else { Step::NotOurs };
         }
         let seen = self.sides[at].stream.prefix().len();
         if self.sides[at].stream.add(message).is_err() {
@@ -119,8 +118,8 @@ impl Tcp {
         if this.is_empty() || this.len() == seen {
             return self.budget();
         }
-        let answer = detect(Talk { this, peer });
-        self.settle(at, answer, message.cut)
+        let answer = detect(Talk { this, peer }, message.cut);
+        self.settle(at, answer)
     }
 }
 
@@ -142,11 +141,22 @@ pub(super) fn inspect(pool: &mut Pool, state: &mut Option<StateId>, message: &Me
     step.unwrap_or(Step::NotOurs)
 }
 
+/// What the stream is; of a packet that was cut, the rest will not come.
+fn detect(talk: Talk, cut: bool) -> Answer {
+    match ask(talk) {
+        Answer::Likely(verdict) if cut && verdict.protocol == Protocol::TLS => {
+            Answer::Yes(verdict, tls::details_of_part(talk.this))
+        }
+        Answer::Likely(verdict) if cut => Answer::Yes(verdict, Details::default()),
+        answer => answer,
+    }
+}
+
 /// Asks the detectors that the first byte leaves.
-fn detect(talk: Talk) -> Answer {
+fn ask(talk: Talk) -> Answer {
     let Talk { this, .. } = talk;
     match this[0] {
-        0x16 => tls::detect(this),
+        0x16 => tls::detect(talk),
         0x14 | 0x15 | 0x17 => tls::detect_later(this),
         0x03 => h323::detect(this).or(|| rtmp::detect(talk)),
         0x13 => bittorrent::detect(this),

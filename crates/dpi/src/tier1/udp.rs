@@ -57,6 +57,11 @@ impl Udp {
 
     /// Asks the detectors that the first byte leaves; a message of DNS may have any.
     fn detect(&mut self, scratch: &mut quic::Scratch, message: &Message) -> Answer {
+        // Keep-alives say nothing (RFC 5626 section 3.5.1, and zeros that open a way through a NAT).
+        if message.payload.len() <= 4 && message.payload.iter().all(|byte| matches!(byte, b'\r' | b'\n' | 0))
+        {
+            return Answer::Maybe;
+        }
         let first = message.payload[0];
         let answer = match first {
             0x00..=0x3f => {

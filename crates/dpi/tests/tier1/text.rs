@@ -109,6 +109,10 @@ fn sessions() -> Vec<Case> {
         rtsp("rtsp-response").server("RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n"),
         rtsp("rtsp-any-options").client("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"),
         Case::udp("sip", Protocol::SIP, 5060).client(invite).server(ringing),
+        Case::udp("sip-behind-keep-alives", Protocol::SIP, 5060)
+            .client("\r\n\r\n")
+            .client([0; 4])
+            .client(invite),
         Case::udp("sip-response", Protocol::SIP, 5060).server(ringing),
         Case::udp("sip-custom-method", Protocol::SIP, 5060).client("FOO-bar sip:x@y SIP/2.0\r\n\r\n"),
         Case::tcp("sip-tcp", Protocol::SIP, 5060).client(invite),
