@@ -103,10 +103,14 @@ impl Tcp {
         if side.stream.is_empty() && message.start.is_none_or(|start| start == message.sequence) {
             let answer =
                 detect(Talk { this: message.payload, peer: self.sides[1 - at].stream.prefix() }, message.cut);
+            let stream = &mut self.sides[at].stream;
             let kept = match answer {
                 Answer::Yes(..) => Ok(()),
-                Answer::No if message.start.is_some() => Ok(self.sides[at].stream.begin(message)),
-                _ => self.sides[at].stream.add(message),
+                Answer::No if message.start.is_some() => {
+                    stream.begin(message);
+                    Ok(())
+                }
+                _ => stream.add(message),
             };
             return if kept.is_ok() { self.settle(at, answer) } else { Step::NotOurs };
         }
