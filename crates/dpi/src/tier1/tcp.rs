@@ -1,7 +1,6 @@
 //! Flows over TCP: the beginnings of their two streams, and who is asked about them.
 
 use super::answer::Answer;
-use super::pool::{Pool, State, StateId};
 use super::startline::Line;
 use super::stream::Stream;
 use super::{
@@ -92,7 +91,7 @@ impl Tcp {
     }
 
     /// Takes in a packet.
-    fn add(&mut self, message: &Message) -> Step {
+    pub(super) fn add(&mut self, message: &Message) -> Step {
         self.packets = self.packets.saturating_add(1);
         let at = usize::from(!message.forward);
         let side = &mut self.sides[at];
@@ -125,24 +124,6 @@ impl Tcp {
         let answer = detect(Talk { this, peer }, message.cut);
         self.settle(at, answer)
     }
-}
-
-pub(super) fn inspect(pool: &mut Pool, state: &mut Option<StateId>, message: &Message) -> Step {
-    let step = match *state {
-        Some(id) => pool.change(id, |state| match state {
-            State::Tcp(tcp) => tcp.add(message),
-            State::Udp(_) => Step::NotOurs,
-        }),
-        None => {
-            let mut tcp = Tcp::default();
-            let step = tcp.add(message);
-            if matches!(step, Step::Undecided) {
-                *state = pool.hold(State::Tcp(tcp));
-            }
-            (!matches!(step, Step::Undecided) || state.is_some()).then_some(step)
-        }
-    };
-    step.unwrap_or(Step::NotOurs)
 }
 
 /// What the stream is; of a packet that was cut, the rest will not come.
