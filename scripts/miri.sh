@@ -15,6 +15,8 @@ miri() { cargo "+$toolchain" miri test --quiet --package "sluss-$1" --lib -- "${
 
 step "table: lookups that compiled code embeds"
 miri table
+step "flow: the table of flows"
+miri flow table:: tcp::
 step "engine: packet memory, rings, timers"
 miri engine --skip memory_stays pool:: link:: timer:: worker::rest
 # A pool that goes while a packet is out leaves its memory behind, on purpose.

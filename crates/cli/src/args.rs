@@ -17,15 +17,25 @@ pub(crate) use quickcheck::QuickcheckArgs;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 pub(crate) use wall::{
     Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};
 
+/// The version, and that of nDPI that was known at build.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let ndpi = dpi::ndpi::built_with().map_or_else(|| "none".to_owned(), str::to_owned);
+        format!("{}\nnDPI {ndpi}", env!("CARGO_PKG_VERSION"))
+    });
+    &VERSION
+}
+
 /// Filter, inspect and steer packets.
 #[derive(Parser, Debug)]
-#[command(name = "sluss", version, max_term_width = 100)]
+#[command(name = "sluss", version = version(), max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -4,6 +4,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod exact;
 mod message;
 #[allow(unsafe_code)]
 pub mod ndpi;

@@ -43,6 +43,7 @@ mod http;
 mod imap;
 mod irc;
 mod ja4;
+mod mysql;
 mod ntp;
 mod pieces;
 mod pool;

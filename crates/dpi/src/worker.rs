@@ -18,6 +18,8 @@
 
 mod counters;
 mod flows;
+#[doc(hidden)]
+pub mod inline;
 mod job;
 mod memory;
 mod messages;
@@ -185,6 +187,12 @@ impl Worker {
         let mut process = WarmProcess::spawn(&options, &settings, &memory).map_err(WorkerError::Start)?;
         let names = process.wait_for_names()?;
         process.start_worker(0)?;
+        while shared.word(Word::Ready).load(Ordering::Acquire) == 0 {
+            if process.message().is_some() || process.is_gone() {
+                return Err(WorkerError::Sandbox);
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
         let flows = options.flows as usize;
         Ok(Worker {
             settings,
@@ -403,6 +411,11 @@ impl Worker {
         true
     }
 
+    /// Whether the worker has entered its sandbox.
+    fn is_ready(&self) -> bool {
+        self.shared.word(Word::Ready).load(Ordering::Acquire) != 0
+    }
+
     /// Looks after the worker, and replaces it if it has ended, hangs, or writes nonsense.
     fn look_after(&mut self, sane: bool, each: &mut dyn FnMut(&Answer)) {
         let now = if sane && self.pending() == 0 && self.process.is_running() {
@@ -412,7 +425,7 @@ impl Worker {
             Instant::now()
         };
         if self.process.is_running() {
-            let stuck = self.watch.see(now, self.tail, self.process.worker());
+            let stuck = self.watch.see(now, self.tail, self.process.worker(), self.is_ready());
             if !sane || stuck {
                 if sane {
                     self.counters.hangs += 1;

@@ -351,7 +351,8 @@ mod tests {
     fn hashes_spread_keys_in_a_row() {
         const BUCKETS: usize = 1024;
         let count = 64 * BUCKETS as u32;
-        let rows: [(&str, fn(u32) -> Key); 5] = [
+        type Row = fn(u32) -> Key;
+        let rows: [(&str, Row); 5] = [
             ("port", |i| {
                 Key::new(
                     (Ipv4Addr::from_bits(i >> 16), i as u16).into(),

@@ -19,42 +19,18 @@
 //! for each packet. Memory is mapped with huge pages where the system has such; without them, of four million flows, each look-up waits for
 //! page tables as well.
 
+mod bucket;
 mod entries;
 mod region;
 
 use crate::key::{Key, Secret};
+use bucket::{AWAY, Bucket, CLOCK, PROTECTED, SENT, SLOT, TICK_SHIFT, UNPROTECTED, WAYS, age, clock, tag};
 use entries::Entries;
-use region::{Region, equal_bits, prefetch};
+use region::{Region, prefetch};
 use std::fmt;
 
-/// Ways of a bucket.
-const WAYS: usize = 8;
 /// Flows that a table may have: as many as slots can be told apart in a bucket.
-pub const CAPACITY_MAX: usize = 1 << 27;
-
-/// Of the word of a way: the slot.
-const SLOT: u32 = (1 << 27) - 1;
-/// The key is in its second bucket.
-const AWAY: u32 = 1 << 31;
-/// In the word of the first way: how many keys of this bucket are in their second.
-const SENT_SHIFT: u32 = 27;
-const SENT_MAX: u32 = 15;
-const SENT: u32 = SENT_MAX << SENT_SHIFT;
-
-/// Of an age: the clock. The other bit is that of protection.
-const CLOCK: u16 = 0x7fff;
-const PROTECTED: u16 = 0x8000;
-/// A tick of the clock of ages is 2 to this power, in nanoseconds: 67 ms.
-const TICK_SHIFT: u32 = 26;
-
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Bucket {
-    /// Part of the hash, never 0 where there is a key.
-    tags: [u16; WAYS],
-    words: [u32; WAYS],
-    ages: [u16; WAYS],
-}
+pub const CAPACITY_MAX: usize = SLOT as usize + 1;
 
 /// A slot, as long as the flow is there that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,6 +108,8 @@ pub struct Table<V> {
     /// Where the sweep goes on.
     sweep_at: usize,
     evictions: u64,
+    /// The clock of the packet seen last.
+    now: u16,
 }
 
 impl<V> fmt::Debug for Table<V> {
@@ -164,6 +142,7 @@ impl<V> Table<V> {
             secret,
             sweep_at: 0,
             evictions: 0,
+            now: 0,
         })
     }
 
@@ -228,7 +207,7 @@ impl<V> Table<V> {
         } else if bucket.sent() != 0 {
             prefetch(&self.buckets[self.second(at, tag(hash))]);
         } else if !self.entries.prefetch_next()
-            && let Some((way, _)) = bucket.oldest(hash as u16, bucket.newest())
+            && let Some((way, _)) = bucket.oldest(hash as u16, self.now)
         {
             self.entries.prefetch(bucket.slot(way));
         }
@@ -425,6 +404,7 @@ impl<V> Table<V> {
 
     /// The same, with the time as an age.
     fn insert(&mut self, key: &Key, hash: u64, now: u16, value: V) -> (Slot, Option<(Key, V)>) {
+        self.now = now;
         let first = self.first(hash);
         let tag = tag(hash);
         let (mut bucket, mut way) = (first, self.buckets[first].free_way());
@@ -483,7 +463,6 @@ impl<V> Table<V> {
 
     /// The flow to make room for a key: of its buckets, that seen longest ago and not protected; where all are, or there is none, one of
     /// the next buckets.
-    #[cold]
     #[inline(never)]
     fn victim(&self, first: usize, tag: u16, turn: u16, now: u16) -> Place {
         let second = self.second(first, tag);
@@ -527,95 +506,6 @@ impl<V> Table<V> {
             self.buckets[first].count_sent(-1);
         }
     }
-}
-
-/// In the rank of a way, more than every age.
-const UNPROTECTED: u32 = 1 << 15;
-
-impl Bucket {
-    /// A bit for each way that has this tag. 0 is that of free ways.
-    #[inline(always)]
-    fn ways_with(&self, tag: u16) -> u32 {
-        equal_bits(&self.tags, tag)
-    }
-
-    fn used(&self) -> impl Iterator<Item = usize> {
-        (0..WAYS).filter(|&way| self.tags[way] != 0)
-    }
-
-    #[inline]
-    fn free_way(&self) -> Option<usize> {
-        let free = self.ways_with(0);
-        (free != 0).then(|| free.trailing_zeros() as usize)
-    }
-
-    #[inline(always)]
-    fn slot(&self, way: usize) -> u32 {
-        self.words[way] & SLOT
-    }
-
-    /// Puts a key into a way.
-    #[inline(always)]
-    fn set(&mut self, way: usize, tag: u16, word: u32, age: u16) {
-        self.tags[way] = tag;
-        // The marks of the first way are about the whole bucket.
-        let marks = if way == 0 { self.words[0] & SENT } else { 0 };
-        self.words[way] = marks | word;
-        self.ages[way] = age;
-    }
-
-    /// Keys of this bucket that are in their second; from [`SENT_MAX`] on, perhaps none any more.
-    #[inline(always)]
-    fn sent(&self) -> u32 {
-        (self.words[0] & SENT) >> SENT_SHIFT
-    }
-
-    fn count_sent(&mut self, by: i32) {
-        let sent = self.sent();
-        // Beyond the most that it can count, nobody knows when it would be 0 again.
-        if sent != SENT_MAX {
-            let sent = sent.saturating_add_signed(by).min(SENT_MAX);
-            self.words[0] = self.words[0] & !SENT | sent << SENT_SHIFT;
-        }
-    }
-
-    /// The clock of the way seen last: near enough to now for guesses.
-    #[inline]
-    fn newest(&self) -> u16 {
-        self.ages[0] & CLOCK
-    }
-
-    /// The way in use that is to make room, and its rank. Of ways seen in the same tick, `turn` chooses.
-    #[inline]
-    fn oldest(&self, turn: u16, now: u16) -> Option<(usize, u32)> {
-        let rank = |way: usize| {
-            let protection = if self.ages[way] & PROTECTED == 0 { UNPROTECTED } else { 0 };
-            let rank = (u32::from(age(self.ages[way], now)) | protection) + 1;
-            let rank = if self.tags[way] == 0 { 0 } else { rank };
-            rank << 3 | (way as u32).wrapping_add(turn.into()) & 7
-        };
-        let best = (0..WAYS).map(rank).fold(0, u32::max);
-        let way = (best & 7).wrapping_sub(turn.into()) & 7;
-        (best >> 3 != 0).then(|| (way as usize, (best >> 3) - 1))
-    }
-}
-
-/// The tag of a hash, by bits that do not choose the bucket.
-#[inline(always)]
-fn tag(hash: u64) -> u16 {
-    ((hash >> 48) as u16).max(1)
-}
-
-#[inline(always)]
-fn clock(now_ns: u64) -> u16 {
-    (now_ns >> TICK_SHIFT) as u16 & CLOCK
-}
-
-/// Ticks since an age, as far as the clock tells. What seems to lie ahead, by less than a quarter of the clock, is new.
-#[inline(always)]
-fn age(age: u16, now: u16) -> u16 {
-    let ticks = now.wrapping_sub(age) & CLOCK;
-    if ticks > CLOCK / 4 * 3 { 0 } else { ticks }
 }
 
 #[cfg(test)]

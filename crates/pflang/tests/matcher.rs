@@ -2,6 +2,7 @@
 
 use pflang::{Backend, Calls, Code, Compiler, Dialect, LinkType, Matcher, Packet};
 use std::path::Path;
+use testkit::matches::random::{self, Then, Words};
 use testkit::matches::{self, Test};
 
 fn compilers(test: &Test) -> [(&'static str, Compiler); 3] {
@@ -90,12 +91,12 @@ fn programs_are_their_clauses_one_by_one() {
     let mut rng = testkit::rng::Rng::new(1);
     let mut called = [0_u32; 2];
     for seed in 0..300 {
-        let program = random::program(&mut rng, 3);
+        let program = random::program(&mut rng, WORDS, 3);
         let text = random::text(&program);
         let matcher = compiler.compile_match(&text).unwrap_or_else(|error| panic!("{error}"));
         let interpreted = compiler.clone().backend(Backend::Interpreter).compile_match(&text).unwrap();
-        let alone = random::Alone::of(&compiler, &program, "");
-        for packet in random::packets(&mut rng) {
+        let alone = Alone::of(&compiler, &program, "");
+        for packet in random::packets(&mut rng, &PACKETS) {
             for end in [packet.len(), rng.below(packet.len() + 1)] {
                 let (captured, wire_len) = (&packet[..end], packet.len() as u32);
                 let expected = alone.call(captured, wire_len).unwrap_or_else(|| "-".into());
@@ -129,6 +130,9 @@ fn errors_have_their_place() {
         ("match { tcp => a(1,) }", Code::Unexpected, ")", "unexpected `)`"),
         ("match { tcp => 80 }", Code::Unexpected, "80", "unexpected `80`"),
         ("match { tcp => a(1/0) }", Code::Arithmetic, "0", "division by zero"),
+        ("match { ip => a(1 << 32) }", Code::Arithmetic, "32", "shift by more than 31 bits"),
+        ("match { tcp => a(&ip[0:3]) }", Code::OutOfRange, "&ip[0:3]", "a field of 3 bytes cannot be read"),
+        ("match { tcp--note\n => a }", Code::UnknownWord, "tcp--note", "unknown word `tcp--note`"),
         ("match { tcp => a(ip[0:3]) }", Code::OutOfRange, "ip[0:3]", "a field of 3 bytes cannot be read"),
         (
             "match (len) { }",
@@ -206,18 +210,8 @@ fn no_text_makes_the_compiler_panic() {
     assert!(compiled > 50, "{compiled} compile");
 }
 
-/// Nested programs as data, so that their clauses can be asked one by one.
-mod random {
-    use super::call;
-    use pflang::{Compiler, Matcher};
-    use testkit::rng::Rng;
-
-    pub(super) enum Then {
-        Call(String),
-        Block(Vec<(String, Then)>),
-    }
-
-    const TESTS: [&str; 26] = [
+const WORDS: Words = Words {
+    tests: &[
         "tcp",
         "udp",
         "ip",
@@ -244,86 +238,53 @@ mod random {
         "vlan or arp",
         "not ip[40] = 0",
         "host in {10.0.0.1, 10.0.0.2, 10.1.0.0/16}",
-    ];
-    const ARGUMENTS: [&str; 7] = ["1", "ip[8]", "len", "&tcp[0]", "tcp[0:2]", "ip[12:4] + 1", "100 / ip[1]"];
+    ],
+    arguments: &["1", "ip[8]", "len", "&tcp[0]", "tcp[0:2]", "ip[12:4] + 1", "100 / ip[1]"],
+};
 
-    pub(super) fn program(rng: &mut Rng, depth: u32) -> Vec<(String, Then)> {
-        let pick = |rng: &mut Rng, from: &[&'static str]| *rng.pick(from);
-        (0..1 + rng.below(5))
-            .map(|_| {
-                let test = match rng.below(8) {
-                    0 => "otherwise".to_owned(),
-                    1 | 2 => format!("{} and {}", pick(rng, &TESTS), pick(rng, &TESTS)),
-                    3 => format!("({}) or {}", pick(rng, &TESTS), pick(rng, &TESTS)),
-                    _ => pick(rng, &TESTS).to_owned(),
-                };
-                if depth > 0 && rng.below(3) == 0 {
-                    return (test, Then::Block(program(rng, depth - 1)));
-                }
-                let arguments: Vec<&str> = (0..rng.below(3)).map(|_| pick(rng, &ARGUMENTS)).collect();
-                (test, Then::Call(format!("h{}({})", rng.below(4), arguments.join(", "))))
-            })
-            .collect()
-    }
+const PACKETS: [&str; 9] = [
+    "eth / ip4(ttl=T, src=10.0.0.1) / tcp(dport=80, flags=S)",
+    "eth / ip4(ttl=T, dst=10.1.2.3) / udp(sport=53) / pad(40)",
+    "eth / arp",
+    "eth / ip6 / tcp(sport=80)",
+    "eth / vlan(5) / ip4(ttl=T, src=10.0.0.2) / tcp",
+    "eth / ip4(ttl=T, options=01010101, tos=3) / tcp(dport=80)",
+    "eth(dst=02:00:00:00:00:02) / pad(20)",
+    "eth / ip4(frag=3, tos=9) / pad(50)",
+    "eth / ip4(ttl=T, proto=1)",
+];
 
-    pub(super) fn text(program: &[(String, Then)]) -> String {
-        let clause = |(test, then): &(String, Then)| match then {
-            Then::Call(call) => format!("{test} => {call};"),
-            Then::Block(block) => format!("{test} => {}", &text(block)["match ".len()..]),
+/// Each clause as a program of its own: its blocks around it, and whether its test holds.
+struct Alone {
+    clauses: Vec<(Matcher, Option<Alone>)>,
+}
+
+impl Alone {
+    fn of(compiler: &Compiler, program: &[(String, Then)], around: &str) -> Alone {
+        let compile = |inner: &str| {
+            let closed = "}".repeat(around.matches("=> {").count());
+            compiler.compile_match(&format!("match {{ {around} {inner} {closed} }}")).unwrap()
         };
-        format!("match {{ {} }}", program.iter().map(clause).collect::<Vec<_>>().join(" "))
-    }
-
-    /// Each clause as a program of its own: its blocks around it, and whether its test holds.
-    pub(super) struct Alone {
-        clauses: Vec<(Matcher, Option<Alone>)>,
-    }
-
-    impl Alone {
-        pub(super) fn of(compiler: &Compiler, program: &[(String, Then)], around: &str) -> Alone {
-            let compile = |inner: &str| {
-                let closed = "}".repeat(around.matches("=> {").count());
-                compiler.compile_match(&format!("match {{ {around} {inner} {closed} }}")).unwrap()
-            };
-            let clauses = program.iter().map(|(test, then)| match then {
-                Then::Call(call) => (compile(&format!("{test} => {call}")), None),
-                Then::Block(block) => {
-                    let inside = Alone::of(compiler, block, &format!("{around} {test} => {{"));
-                    (compile(&format!("{test} => entered")), Some(inside))
-                }
-            });
-            Alone { clauses: clauses.collect() }
-        }
-
-        pub(super) fn call(&self, captured: &[u8], wire_len: u32) -> Option<String> {
-            for (matcher, inside) in &self.clauses {
-                let called = call(matcher, captured, wire_len, &[]);
-                if called != "-" {
-                    return match inside {
-                        Some(inside) => inside.call(captured, wire_len),
-                        None => Some(called),
-                    };
-                }
+        let clauses = program.iter().map(|(test, then)| match then {
+            Then::Call(call) => (compile(&format!("{test} => {call}")), None),
+            Then::Block(block) => {
+                let inside = Alone::of(compiler, block, &format!("{around} {test} => {{"));
+                (compile(&format!("{test} => entered")), Some(inside))
             }
-            None
-        }
+        });
+        Alone { clauses: clauses.collect() }
     }
 
-    pub(super) fn packets(rng: &mut Rng) -> Vec<Vec<u8>> {
-        let lines = [
-            "eth / ip4(ttl=T, src=10.0.0.1) / tcp(dport=80, flags=S)",
-            "eth / ip4(ttl=T, dst=10.1.2.3) / udp(sport=53) / pad(40)",
-            "eth / arp",
-            "eth / ip6 / tcp(sport=80)",
-            "eth / vlan(5) / ip4(ttl=T, src=10.0.0.2) / tcp",
-            "eth / ip4(ttl=T, options=01010101, tos=3) / tcp(dport=80)",
-            "eth(dst=02:00:00:00:00:02) / pad(20)",
-            "eth / ip4(frag=3, tos=9) / pad(50)",
-            "eth / ip4(ttl=T, proto=1)",
-        ];
-        let ttl = [1, 19, 64, 65, 200];
-        let pick = |rng: &mut Rng| rng.pick(&ttl).to_string();
-        let line = |line: &&str| line.replace("ttl=T", &format!("ttl={}", pick(rng)));
-        lines.iter().map(line).map(|line| testkit::packet::Packet::parse(&line).unwrap().bytes).collect()
+    fn call(&self, captured: &[u8], wire_len: u32) -> Option<String> {
+        for (matcher, inside) in &self.clauses {
+            let called = call(matcher, captured, wire_len, &[]);
+            if called != "-" {
+                return match inside {
+                    Some(inside) => inside.call(captured, wire_len),
+                    None => Some(called),
+                };
+            }
+        }
+        None
     }
 }

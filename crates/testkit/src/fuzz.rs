@@ -305,3 +305,40 @@ fn read_and_copy(data: &[u8]) -> (Vec<(u32, Packet)>, Vec<u8>) {
     writer.finish().expect("a vector takes everything");
     (packets, copy)
 }
+
+/// Bytes as packets of one link type, which the first byte chooses, of any times: each is read, and counted once; flows that begin are there, or have ended.
+///
+/// # Panics
+///
+/// When the tracker does, or its counts do not add up.
+pub fn flows(data: &[u8]) {
+    let Some((&first, mut rest)) = data.split_first() else { return };
+    let linktypes: Vec<LinkType> = linktype::all().collect();
+    // Mostly Ethernet, which has a path of its own.
+    let linktype = linktypes.get(usize::from(first)).copied().unwrap_or(linktype::ETHERNET);
+    let settings = flow::Settings { capacity: 16, datagrams: 2, ..flow::Settings::default() };
+    let Ok(mut tracker) = flow::Tracker::<u32>::new(&settings) else { return };
+    let (mut packets, mut time_ns) = (Vec::new(), 0u64);
+    // Each packet is its length, the time since the last, and its bytes.
+    while let [len, time, bytes @ ..] = rest {
+        let (frame, behind) = bytes.split_at(usize::from(*len).min(bytes.len()));
+        time_ns = time_ns.wrapping_add(u64::from(*time).pow(4) << 10);
+        packets.push(flow::Packet { frame, linktype, time_ns, wire_len: frame.len() as u32 });
+        rest = behind;
+    }
+    let (mut seen, mut ended) = (Vec::new(), 0);
+    tracker.burst(&packets, &mut seen, |_| ended += 1);
+    for (packet, seen) in packets.iter().zip(&seen) {
+        if let Some(decoded) = seen.decoded() {
+            assert!(
+                packet.frame.get(decoded.payload()).is_some() && packet.frame.get(decoded.ip()).is_some()
+            );
+            let _ = decoded.quoted(packet.frame);
+        }
+    }
+    let counters = *tracker.counters();
+    assert_eq!(counters.packets, counters.in_flows + counters.no_flow.iter().sum::<u64>());
+    assert_eq!(counters.created, ended + tracker.table().len() as u64);
+    tracker.finish(|_| ended += 1);
+    assert_eq!(counters.created, ended);
+}

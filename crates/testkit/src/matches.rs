@@ -10,7 +10,10 @@
 //!     ["eth / ip4(ttl=3) / tcp", "a(3,7)", 7],      # packet, what is called, or `-`, the inputs in order
 //!     ["eth / arp", "b", 7],
 //! ]
+//! pflua   = ["a(3,7)", "-"]                # what pflua calls otherwise, case by case
 //! ```
+
+pub mod random;
 
 use crate::linktype::{self, LinkType};
 use crate::packet::Packet;
@@ -32,6 +35,8 @@ pub struct Test {
     pub set: BTreeMap<String, String>,
     /// Whether it is about the modern dialect.
     pub is_modern: bool,
+    /// What pflua calls, case by case, where that differs.
+    pub pflua: Option<Vec<String>>,
     /// What is expected.
     pub cases: Vec<Case>,
 }
@@ -79,7 +84,15 @@ fn test(entry: &Table) -> Result<Test, String> {
     let set = set.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
     let name = text("linktype").unwrap_or_else(|| "EN10MB".into());
     let cases = entry.get("cases").and_then(Value::as_array).ok_or("no cases")?;
+    let calls = |values: &Vec<Value>| {
+        let calls = values.iter().map(|value| value.as_str().map(str::to_owned));
+        calls.collect::<Option<Vec<_>>>().filter(|calls| calls.len() == cases.len())
+    };
+    let pflua = entry
+        .get("pflua")
+        .map(|value| value.as_array().and_then(calls).ok_or("not a call of pflua for each case"));
     Ok(Test {
+        pflua: pflua.transpose()?,
         name: text("name").ok_or("no name")?,
         program: text("program").ok_or("no program")?,
         linktype: linktype::by_name(&name).ok_or("no such link type")?,

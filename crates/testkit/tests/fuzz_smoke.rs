@@ -179,6 +179,27 @@ fn programs_of_pfmatch() {
 }
 
 #[test]
+fn flows() {
+    let linktypes: Vec<_> = linktype::all().collect();
+    for_each_input(3000, |rng| {
+        let chosen = rng.below(256);
+        let linktype = linktypes.get(chosen).copied().unwrap_or(linktype::ETHERNET);
+        let mut bytes = vec![chosen as u8];
+        for _ in 0..rng.below(40) {
+            let mut packet = traffic::packet(linktype, rng);
+            if rng.chance(1, 2) {
+                packet = mutate::headers(&packet, rng);
+            }
+            packet.bytes.truncate(255);
+            bytes.extend([packet.bytes.len() as u8, rng.below(256) as u8]);
+            bytes.extend(packet.bytes);
+        }
+        damage(&mut bytes, rng);
+        fuzz::flows(&bytes);
+    });
+}
+
+#[test]
 fn conversations() {
     // How messages of tier 1's protocols begin, whole where they are short.
     let openings: [&[u8]; 22] = [

@@ -154,13 +154,7 @@ pub(crate) struct WallFilterArgs {
     #[command(flatten)]
     pub(crate) from: FromArgs,
     /// The rules: { HTTP = "reject", default = "accept" }.
-    #[arg(
-        short = 'e',
-        long = "rules-exp",
-        value_name = "RULES",
-        required_unless_present = "rules_file",
-        conflicts_with = "rules_file"
-    )]
+    #[arg(short = 'e', long = "rules-exp", value_name = "RULES", conflicts_with = "rules_file")]
     pub(crate) rules: Option<String>,
     /// Read the rules from a file.
     #[arg(short = 'f', long = "rules-file", visible_alias = "rule-file", value_name = "FILE", value_hint = ValueHint::FilePath)]

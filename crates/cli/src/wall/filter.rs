@@ -2,7 +2,9 @@
 
 use super::ran::{self, How, Ran};
 use crate::args::{Dpi, Kind, LogLevel, WallFilterArgs};
+use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
+use crate::message::Message;
 use crate::reader::print_at_end;
 use crate::terminal::Terminal;
 use apps::Sink;
@@ -43,7 +45,11 @@ pub(crate) fn run(args: &WallFilterArgs, terminal: &Terminal) -> Result<Outcome,
 fn rules(args: &WallFilterArgs) -> Result<String, Failure> {
     let (name, text) = match (&args.rules, &args.rules_file) {
         (_, Some(path)) => (path.display().to_string(), read(path)?),
-        (text, None) => ("the rules".to_owned(), text.clone().unwrap_or_default()),
+        (Some(text), None) => ("the rules".to_owned(), text.clone()),
+        (None, None) => {
+            return Err(Failure::user("no rules given")
+                .help("-e \"{ HTTP = 'reject', default = 'accept' }\", or -f FILE"));
+        }
     };
     Rules::read(&text).map_err(|error| wrong(&name, &error))?;
     Ok(text)
@@ -69,18 +75,18 @@ fn wrong(name: &str, error: &RuleError) -> Failure {
     let (line, column) = error.place;
     let shown: String = error.line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let room = shown.chars().count().saturating_sub(column - 1).max(1);
-    let carets = "^".repeat(error.span.len().clamp(1, room));
-    let message = format!(
-        "{name}: line {line}, column {column}: {}\n  | {shown}\n  | {:indent$}{carets}",
-        error.message,
-        "",
-        indent = column - 1
-    );
-    let failure = Failure::user(message);
-    match &error.help {
-        Some(help) => failure.help(help),
-        None => failure,
+    let marked = "^".repeat(error.span.len().clamp(1, room));
+    let mut text =
+        format!("error: {name}: {}\n  | {shown}\n  | {}{marked}", error.message, " ".repeat(column - 1));
+    if let Some(help) = &error.help {
+        text += &format!("\nhelp: {help}");
     }
+    let object = json!({
+        "code": "CL002", "severity": "error", "message": error.message, "line": line, "column": column,
+        "span": [error.span.start, error.span.end], "help": error.help,
+    });
+    let message = Message::found(text, json!({ "v": 1, "type": "error", "error": object }));
+    Failure { message, blame: Blame::User }
 }
 
 /// What the flows of a capture turn out to be.

@@ -28,7 +28,7 @@ pub(super) fn source(from: &FromArgs) -> Result<Config, Failure> {
     let path = PathBuf::from(&from.name);
     Ok(match from.kind {
         Kind::Pcap if path.is_dir() => return Err(Failure::is_folder(&path)),
-        Kind::Pcap => Config::new(PcapReader { path, ..PcapReader::default() }),
+        Kind::Pcap => Config::new(PcapReader { path, for_any_linktype: true, ..PcapReader::default() }),
         Kind::Raw => Config::new(AfPacket { device: name.into_owned(), ..AfPacket::default() }),
         Kind::Tap => Config::new(Tap { name: name.into_owned(), mtu: None }),
     })

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::Duration;
 use wall::ledger::{Ledger, Wanted};
 use wall::record::Record;
-use wall::report::{self, Protocols};
+use wall::report::{self, Protocols, Tally};
 
 /// How often rates are printed with --live.
 const STATS_EVERY: Duration = Duration::from_secs(2);
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
 }
 
 /// Whose names, where nobody has said.
-fn naming(args: &SpyArgs) -> Naming {
+pub(super) fn naming(args: &SpyArgs) -> Naming {
     let is_snabbwalls = !(args.table || args.json || args.tsv);
     args.names.map_or(if is_snabbwalls { Naming::Snabbwall } else { Naming::Ndpi }, Naming::from)
 }
@@ -95,9 +95,9 @@ fn keep(
 pub(super) fn written(records: &[Record], args: &SpyArgs) -> String {
     let naming = naming(args);
     if args.tsv || (args.json && !args.flows) {
-        let mut protocols = Protocols::default();
-        records.iter().for_each(|record| protocols.add(record));
-        return if args.tsv { protocols.tsv(naming) } else { objects(&protocols, naming) };
+        let mut tallies = Protocols::default();
+        records.iter().for_each(|record| tallies.add(record));
+        return protocols(tallies.sorted(naming).into_iter(), args.tsv);
     }
     if args.json {
         return records.iter().map(|record| format!("{}\n", report::object(record, naming))).collect();
@@ -108,16 +108,19 @@ pub(super) fn written(records: &[Record], args: &SpyArgs) -> String {
     records.iter().map(|record| format!("{}\n", report::snabbwall(record, naming))).collect()
 }
 
-/// An object for each protocol.
-pub(super) fn objects(protocols: &Protocols, naming: Naming) -> String {
-    let object = |(name, tally): (&str, report::Tally)| {
+/// A line for each protocol: an object, or fields with tabulators between them.
+pub(super) fn protocols<'a>(protocols: impl Iterator<Item = (&'a str, Tally)>, is_tsv: bool) -> String {
+    let line = |(name, tally): (&str, Tally)| {
+        let Tally { packets, bytes, flows } = tally;
+        if is_tsv {
+            return format!("{name}\t{packets}\t{bytes}\t{flows}\n");
+        }
         let object = serde_json::json!({
-            "v": 1, "type": "protocol", "name": name,
-            "packets": tally.packets, "bytes": tally.bytes, "flows": tally.flows,
+            "v": 1, "type": "protocol", "name": name, "packets": packets, "bytes": bytes, "flows": flows,
         });
         format!("{object}\n")
     };
-    protocols.sorted(naming).into_iter().map(object).collect()
+    protocols.map(line).collect()
 }
 
 fn table(records: &[Record], naming: Naming) -> String {

@@ -148,7 +148,7 @@ void sluss_ndpi_give_up(void *module, void *flow, int guess, struct sluss_ndpi_f
 }
 
 /* Strings of a flow, which live as long as its state; NULL where there are none. Fields of TLS share their memory with those of other
- * protocols, and are read only of a flow that was found to be TLS by its payload. */
+ * protocols, and are read only of a flow that was found to be TLS by its payload, or by the cache of certificates, which TLS alone asks. */
 void sluss_ndpi_details(const struct ndpi_flow_struct *flow, struct sluss_ndpi_details *details) {
   memset(details, 0, sizeof *details);
   details->host = (const char *)flow->host_server_name;
@@ -157,7 +157,7 @@ void sluss_ndpi_details(const struct ndpi_flow_struct *flow, struct sluss_ndpi_d
     switch(flow->detected_protocol_stack[i]) {
     case NDPI_PROTOCOL_TLS: case NDPI_PROTOCOL_QUIC: case NDPI_PROTOCOL_DTLS: tls = 1;
     }
-  if(!tls || flow->confidence != NDPI_CONFIDENCE_DPI) return;
+  if(!tls || (flow->confidence != NDPI_CONFIDENCE_DPI && flow->confidence != NDPI_CONFIDENCE_DPI_CACHE)) return;
 #if RELEASE >= 410
   details->ja4 = flow->protos.tls_quic.ja4_client;
 #endif

@@ -48,7 +48,7 @@ rows! {
     SYSLOG "Syslog" "System" 2;
     DHCP "DHCP" "Network" 1;
     POSTGRESQL "PostgreSQL" / "POSTGRES" "Database" 2;
-    MYSQL "MySQL" "Database" 2;
+    MYSQL "MySQL" "Database" 1;
     HOTMAIL "Hotmail" "Email" 2 ["Outlook", "MS_OUTLOOK"];
     DIRECT_DOWNLOAD_LINK "Direct_Download_Link" "Download" 2;
     POPS "POPS" / "MAIL_POPS" "Email" 2;

@@ -67,7 +67,7 @@ fn of_request(request: &Request, rest: &[u8], talk: Talk) -> Answer {
     let answer = if request.method == b"CONNECT" {
         Answer::yes(Protocol::HTTP_CONNECT, "HTTP method CONNECT").over(Protocol::HTTP)
     } else if request.method == b"POST" && is_ipp(headers.content_type) {
-        Answer::yes(Protocol::IPP, "HTTP content application/ipp").over(Protocol::HTTP)
+        Answer::yes(Protocol::IPP, "HTTP content application/ipp")
     } else if request.target.windows(10).any(|window| window == b"info_hash=") {
         Answer::yes(Protocol::BITTORRENT, "HTTP request to a tracker").over(Protocol::HTTP)
     } else {
@@ -89,7 +89,7 @@ fn response(line: &Line, talk: Talk) -> Answer {
     }
     let headers = Headers::read(line.rest);
     if is_ipp(headers.content_type) {
-        return Answer::yes(Protocol::IPP, "HTTP content application/ipp").over(Protocol::HTTP);
+        return Answer::yes(Protocol::IPP, "HTTP content application/ipp");
     }
     if headers.complete || line.rest.len() >= HEADERS_MAX || !talk.peer.is_empty() {
         Answer::yes(Protocol::HTTP, "HTTP status line")

@@ -4,8 +4,8 @@ use super::answer::Answer;
 use super::startline::Line;
 use super::stream::Stream;
 use super::{
-    PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, pop3,
-    rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
+    PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, mysql,
+    pop3, rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
 };
 use crate::{Details, Message, Protocol, Verdict};
 
@@ -140,6 +140,10 @@ fn detect(talk: Talk, cut: bool) -> Answer {
 /// Asks the detectors that the first byte leaves.
 fn ask(talk: Talk) -> Answer {
     let Talk { this, .. } = talk;
+    // Begins with a length, which may be any byte.
+    if let yes @ Answer::Yes(..) = mysql::detect(this) {
+        return yes;
+    }
     match this[0] {
         0x16 => tls::detect(talk),
         0x14 | 0x15 | 0x17 => tls::detect_later(this),

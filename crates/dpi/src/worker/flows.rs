@@ -192,8 +192,9 @@ impl States {
     fn new(bytes: usize, count: u32) -> States {
         let count = count.max(1);
         let stride = bytes.next_multiple_of(64).max(64);
+        // Memory of a greater alignment than the allocator's own would be zeroed, and so touched, at once.
         let layout =
-            Layout::from_size_align(stride * count as usize, 64).expect("states of a flow are small");
+            Layout::from_size_align(stride * count as usize + 64, 16).expect("states of a flow are small");
         // SAFETY: the layout is not of size 0.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
         let Some(memory) = NonNull::new(memory) else { std::alloc::handle_alloc_error(layout) };
@@ -203,8 +204,9 @@ impl States {
 
     fn at(&self, state: u32) -> FlowState {
         debug_assert!(state < self.count);
-        // SAFETY: a state is one of `count`, which all lie in the memory.
-        unsafe { self.memory.add(state as usize * self.stride) }.cast()
+        let first = self.memory.align_offset(64);
+        // SAFETY: a state is one of `count`, which all lie in the memory behind its first multiple of 64.
+        unsafe { self.memory.add(first + state as usize * self.stride) }.cast()
     }
 
     /// A state of zeros that nobody has.

@@ -187,8 +187,8 @@ impl Shared {
     /// Sleeps while the word is 1, until it is woken or the time is over. It may wake for no reason.
     pub(super) fn sleep(&self, word: Word, milliseconds: Option<u32>) {
         let time = milliseconds.map(|ms| libc::timespec {
-            tv_sec: libc::time_t::from(ms / 1000),
-            tv_nsec: libc::c_long::from(ms % 1000) * 1_000_000,
+            tv_sec: (ms / 1000) as libc::time_t,
+            tv_nsec: (ms % 1000 * 1_000_000) as libc::c_long,
         });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the address is that of a word of the mapping, and the time, if any, lives until the call is over.

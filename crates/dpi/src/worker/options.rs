@@ -9,7 +9,8 @@ use std::time::Duration;
 /// How a worker is started.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of a job in the ring, a power of two from 256 to 16 KiB. Packets may have 96 fewer: [`Options::packet_bytes`].
+    /// Bytes of a job in the ring, a power of two from 256 to 128 KiB. Packets may have 96 fewer: [`Options::packet_bytes`]. With more than 16 KiB,
+    /// packets reach nDPI that tell it little and have made it hang.
     pub job_bytes: u32,
     /// Jobs that fit into the ring, a power of two.
     pub jobs: u32,
@@ -40,8 +41,6 @@ pub struct Options {
 pub struct Faults {
     /// Packets that end with `sluss: crash`, `sluss: hang`, `sluss: forge answers` or `sluss: forge counters` make the worker do so.
     pub magic_packets: bool,
-    /// Jobs may have 128 KiB, so that packets of any length reach nDPI.
-    pub any_length: bool,
 }
 
 impl Default for Options {
@@ -70,9 +69,8 @@ impl Options {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, WorkerError> {
-        let most_bytes = if self.faults.any_length { 128 << 10 } else { 16 << 10 };
         let powers = self.job_bytes.is_power_of_two() && self.jobs.is_power_of_two();
-        let ranges = (256..=most_bytes).contains(&self.job_bytes) && (2..=1 << 20).contains(&self.jobs);
+        let ranges = (256..=128 << 10).contains(&self.job_bytes) && (2..=1 << 20).contains(&self.jobs);
         if !powers || !ranges || self.flows == 0 || self.flows > 1 << 30 || self.states > 1 << 24 {
             return Err(WorkerError::Options);
         }
@@ -109,6 +107,9 @@ pub enum WorkerError {
     /// A process or shared memory could not be had.
     #[error("the worker for nDPI could not be started: {0}")]
     Start(#[source] io::Error),
+    /// The system does not let the worker give up what it does not need: it has no seccomp, or not for this processor.
+    #[error("the worker for nDPI could not enter its sandbox (seccomp)")]
+    Sandbox,
     /// The process did not answer: its `main` does not call [`enter`](super::enter), or it was killed.
     #[error("the worker for nDPI did not answer")]
     NoAnswer,

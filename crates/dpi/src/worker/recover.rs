@@ -45,7 +45,7 @@ impl Worker {
             if let Some((killed, cpu)) = self.process.note(&message) {
                 self.cpu_of_ended += cpu;
                 self.counters.crashes += u64::from(!killed);
-                self.clear_up(now, each);
+                self.clear_up(now, true, each);
             }
             self.watch.idle();
         }
@@ -68,24 +68,24 @@ impl Worker {
             return;
         }
         self.counters.crashes += 1;
-        self.clear_up(now, each);
+        self.clear_up(now, false, each);
         match WarmProcess::spawn(&self.options, &self.settings, &self.memory) {
             Ok(process) => self.process = process,
             Err(_) => self.barren.note(false, now),
         }
     }
 
-    /// No worker runs. Skips the job that was in work, tells which flows are lost, and makes both rings fit for another worker.
-    fn clear_up(&mut self, now: Instant, each: &mut dyn FnMut(&Answer)) {
+    /// No worker runs. Skips the job that was in work, if it is to blame, tells which flows are lost, and makes both rings fit for another worker.
+    fn clear_up(&mut self, now: Instant, blame: bool, each: &mut dyn FnMut(&Answer)) {
         self.see_tail();
         self.take_answers(each);
-        let ready = self.shared.word(Word::Ready).load(Ordering::Acquire) != 0;
+        let ready = self.is_ready();
         self.barren.note(ready, now);
         let mask = self.shared.layout().jobs - 1;
         let ring = |index: u32| (index & mask) as usize;
 
         // The job that was in work, and its flow.
-        let poison = (ready && self.pending() > 0).then(|| self.ring[ring(self.tail)].0);
+        let poison = (blame && ready && self.pending() > 0).then(|| self.ring[ring(self.tail)].0);
         if let Some(flow) = poison {
             if self.quarantined.len() >= QUARANTINED_MAX {
                 self.quarantined.clear();

@@ -18,6 +18,7 @@ pub(super) fn serve(shared: &Shared, module: Module, settings: &Settings, start:
     if let Err(error) = sandbox::enter(settings.heap, settings.nice) {
         return error;
     }
+    // From here on it is in the sandbox.
     shared.word(Word::Ready).store(1, Ordering::Release);
     let mut tail = start;
     let mut answers = Answers { shared, head: shared.word(Word::AnswerHead).load(Ordering::Acquire) };

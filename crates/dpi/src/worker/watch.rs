@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// How much longer a worker may take that has not had the processor.
 const STARVED: u32 = 4;
+/// How long a worker may take to get ready.
+const START: Duration = Duration::from_secs(5);
 /// How often the warm process is asked whether the worker has ended, while the worker does not get on.
 const ASK: Duration = Duration::from_millis(1);
 
@@ -33,8 +35,8 @@ impl Watch {
         *self = Watch::new(self.limit);
     }
 
-    /// There are jobs, of which this is the next. Whether the worker is stuck.
-    pub(super) fn see(&mut self, now: Instant, tail: u32, worker: Option<u32>) -> bool {
+    /// There are jobs, of which this is the next. Whether the worker is stuck. One that is not ready yet has much longer.
+    pub(super) fn see(&mut self, now: Instant, tail: u32, worker: Option<u32>, ready: bool) -> bool {
         if self.tail != Some(tail) {
             self.idle();
             (self.tail, self.seen) = (Some(tail), Some(now));
@@ -44,6 +46,9 @@ impl Watch {
         let passed = self.seen.map_or(Duration::ZERO, |seen| now.saturating_duration_since(seen));
         self.unchanged += passed.min(self.limit / 2);
         self.seen = Some(now);
+        if !ready {
+            return self.unchanged >= START;
+        }
         if self.unchanged < self.limit / 4 {
             return false;
         }
@@ -87,7 +92,7 @@ mod tests {
         let begin = Instant::now();
         for step in 1..100 {
             let now = begin + Duration::from_millis(10) * step;
-            if watch.see(now, 7, Some(pid)) {
+            if watch.see(now, 7, Some(pid), true) {
                 return now - begin;
             }
             work(Duration::from_millis(10));
@@ -126,7 +131,7 @@ mod tests {
         let begin = Instant::now();
         for step in 0..100 {
             let now = begin + Duration::from_millis(10) * step;
-            assert!(!watch.see(now, step / 3, None));
+            assert!(!watch.see(now, step / 3, None, true));
         }
     }
 }

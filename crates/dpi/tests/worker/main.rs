@@ -14,6 +14,9 @@ type Test = (&'static str, fn());
 
 fn main() {
     dpi::worker::enter();
+    if std::env::args().any(|argument| argument == "--data-plane") {
+        return processes::data_plane();
+    }
     let tests = [answers::TESTS, faults::TESTS, processes::TESTS].concat();
     harness(&tests);
 }

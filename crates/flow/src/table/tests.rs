@@ -1,3 +1,4 @@
+use super::bucket::SENT_MAX;
 use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -1,5 +1,7 @@
 use super::*;
 use crate::decode::decode;
+use crate::key::Direction;
+use crate::tcp::TcpState;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use testkit::packet::Packet as Line;

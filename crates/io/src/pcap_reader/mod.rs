@@ -77,6 +77,9 @@ pub struct PcapReader {
     pub rate_mbps: Option<f64>,
     /// Packets in all.
     pub count: Option<u64>,
+    /// Whether those who get the packets know what to make of any link type, so that nobody needs to be told of one.
+    #[serde(skip)]
+    pub for_any_linktype: bool,
 }
 
 /// Whether packets keep their distances in time.
@@ -109,6 +112,7 @@ impl Default for Passes {
 #[derive(Debug)]
 pub struct Running {
     tape: Tape,
+    for_any_linktype: bool,
     pace: Pace,
     passes_left: u64,
     /// Packets so far, and packets to come at most.
@@ -235,6 +239,7 @@ impl PcapReader {
         let left = self.left_after(taken);
         Running {
             tape,
+            for_any_linktype: self.for_any_linktype,
             pace: self.pace(setup),
             passes_left: match self.passes {
                 Passes::Times(passes) => passes,
@@ -355,7 +360,7 @@ impl Reporting for Running {
             let (packets, were) = (nouns(too_long, "packet"), choose(too_long, "was", "were"));
             format!("{path}: {too_long} {packets} longer than {} bytes {were} dropped", self.max_len)
         });
-        let foreign = self.tape.foreign().map(|linktype| {
+        let foreign = self.tape.foreign().filter(|_| !self.for_any_linktype).map(|linktype| {
             format!(
                 "{path}: packets of link type {linktype}, which apps that expect Ethernet (EN10MB) misread"
             )

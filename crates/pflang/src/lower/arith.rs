@@ -5,10 +5,10 @@
 //!
 //! COMPAT: an operator keeps the guards of its left operand only, as libpcap does: `len - ip[0] > 5` reads byte 14
 //! of any packet (`arithmetic-drops-right-guard`). `Dialect::ipv6` keeps both: there the same text is also tried over
-//! IPv6, and must not match by what it reads elsewhere.
+//! IPv6, and must not match by what it reads elsewhere. The arguments of a handler, which libpcap does not have, keep both as well.
 
 use super::Result;
-use super::layers::{Layers, Offset, Rel};
+use super::layers::{Layers, NOT_SET, Offset, Rel};
 use super::lowerer::Lowerer;
 use super::numbers::ipproto;
 use crate::diag::Code;
@@ -34,6 +34,8 @@ pub(crate) enum Transport {
     Ip4,
     /// Behind IPv6 extension headers, at this offset from the network header, once `number` is the wanted one.
     Ip6 { number: ValueId, at: ValueId },
+    /// Behind either, whichever the packet has: for values, which cannot be tried one way and then the other.
+    Either,
 }
 
 enum Task {
@@ -72,12 +74,12 @@ impl Lowerer<'_> {
         Ok(test)
     }
 
-    fn loads_transport(&self, ast: &Ast, roots: &[ArithId]) -> bool {
+    pub(super) fn loads_transport(&self, ast: &Ast, roots: &[ArithId]) -> bool {
         let mut pending = roots.to_vec();
         while let Some(id) = pending.pop() {
             match ast.arith(id) {
                 Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-                Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index } => {
+                Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index, .. } => {
                     if transport_number(proto).is_some() {
                         return true;
                     }
@@ -135,10 +137,9 @@ impl Lowerer<'_> {
                 let right = pop(done);
                 let left = pop(done);
                 self.check_constant(ast, op, b, right.leading)?;
-                let guard = if self.options.dialect.ipv6 {
-                    self.both_guards(left.guard, right.guard)
-                } else {
-                    left.guard
+                let guard = match self.keeps_guards {
+                    true => self.both_guards(left.guard, right.guard),
+                    false => left.guard,
                 };
                 Operand { value: self.op(bin_op(op), left.value, right.value), guard, ..left }
             }
@@ -150,10 +151,17 @@ impl Lowerer<'_> {
                 let value = self.load_at(place, 0, size);
                 Operand { value, guard, ..index }
             }
-            Arith::AddressOf { proto, .. } => {
+            Arith::AddressOf { proto, size, .. } => {
                 let index = pop(done);
                 self.check_extension("`&` in front of a field")?;
-                let (place, guard) = self.header(proto, index, transport)?;
+                let size = Size::from_bytes(size).ok_or_else(|| self.bad_size(ast, id, size))?;
+                let (place, mut guard) = self.header(proto, index, transport)?;
+                // A program reads at the address: the field must be in the packet.
+                if self.tries {
+                    let field = self.load_at(place, 0, size);
+                    let inside = self.eval(field);
+                    guard = Some(self.behind_guard(guard, inside));
+                }
                 self.note_guard(id, guard);
                 let base = place.variable.unwrap_or(index.value);
                 Operand { value: self.op_k(BinOp::Add, base, place.constant), guard, ..index }
@@ -250,6 +258,9 @@ impl Lowerer<'_> {
             };
             return Ok((place, Some(self.behind_guard(index.guard, guard))));
         }
+        if matches!(transport, Transport::Either) && !is_ip4_only(proto) {
+            return self.transport_header_walked(proto, number, index);
+        }
         if proto == Proto::Icmp6 {
             let place = self.indexed(net.plus(40), index.value);
             let ip6 = self.abbreviation(Proto::Ip6)?;
@@ -265,6 +276,29 @@ impl Lowerer<'_> {
         let header = self.and(same, first);
         let inside = self.behind_guard(index.guard, header);
         Ok((place, Some(self.and(ip, inside))))
+    }
+
+    /// The header over IPv4, or over IPv6 behind any extension headers.
+    fn transport_header_walked(
+        &mut self,
+        proto: Proto,
+        number: u32,
+        index: Operand,
+    ) -> Result<(Offset, Option<TreeId>)> {
+        let net = self.place(Rel::Net);
+        let six = self.walk_ip6(|this, header| Ok(this.relation_k(RelOp::Eq, header.number, number)))?;
+        let (guard, length) = if proto == Proto::Icmp6 || self.layers.payload.constant == NOT_SET {
+            (six, self.ip6_length(number, None))
+        } else {
+            let here = Operand { guard: None, ..index };
+            let (_, four) = self.transport_header(proto, number, here, Transport::Ip4)?;
+            let four = four.unwrap_or_else(|| self.truth(true));
+            let is_ip4 = self.is_outer_ip4(four)?;
+            let (ip4_length, ip6_length) = (self.ip4_varying(), self.ip6_length(number, Some(is_ip4)));
+            (self.or(four, six), self.select(is_ip4, ip4_length, ip6_length))
+        };
+        let place = self.indexed(Offset::varying(net.constant, length), index.value);
+        Ok((place, Some(self.behind_guard(index.guard, guard))))
     }
 
     /// `place + index`, where the variable parts are added modulo 2^32 and the constant is not.

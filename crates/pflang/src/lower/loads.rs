@@ -16,7 +16,7 @@ pub(crate) fn for_each_load(ast: &Ast, [a, b]: [ArithId; 2], mut visit: impl FnM
     while let Some((id, guarded)) = pending.pop() {
         match ast.arith(id) {
             Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-            Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index } => {
+            Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index, .. } => {
                 visit(Load { id, proto, guarded });
                 pending.push((index, guarded));
             }

@@ -60,6 +60,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) padding: Padding,
     /// Whether a primitive that cannot be evaluated is false, and rejects nothing.
     pub(crate) tries: bool,
+    /// Whether an operator asks for the protocols of both its operands, and not of the left one only.
+    pub(crate) keeps_guards: bool,
     /// Terms so far: those of the syntax tree, and members in files of sets.
     pub(crate) terms: usize,
     /// The IPv6 networks of the set at hand, each with its place: asked for together, when all are known.
@@ -89,6 +91,7 @@ impl<'a> Lowerer<'a> {
             early: Vec::new(),
             padding,
             tries: false,
+            keeps_guards: options.dialect.ipv6,
             terms: 0,
             nets6: None,
             clock,

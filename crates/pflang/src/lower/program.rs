@@ -180,6 +180,7 @@ impl Lowerer<'_> {
         call: &Call,
         test: TreeId,
     ) -> Result<(TreeId, Vec<ValueId>)> {
+        self.keeps_guards = true;
         let mut root = test;
         let mut values = Vec::with_capacity(call.arguments.len());
         for &argument in &call.arguments {
@@ -205,7 +206,9 @@ impl Lowerer<'_> {
     }
 
     fn argument(&mut self, ast: &Ast, argument: ArithId) -> Result<Operand> {
-        let operand = self.operand(ast, argument, Transport::Ip4)?;
+        let is_either = self.options.dialect.ipv6 && self.loads_transport(ast, &[argument]);
+        let transport = if is_either { Transport::Either } else { Transport::Ip4 };
+        let operand = self.operand(ast, argument, transport)?;
         self.check_limits()?;
         Ok(operand)
     }

@@ -128,10 +128,10 @@ impl Lowerer<'_> {
         let net = self.place(Rel::Net);
         let length = if self.layers.payload.constant == NOT_SET {
             // The test over IPv4 reads at a place that is inside no packet.
-            self.ip6_length(None)
+            self.ip6_length(ipproto::UDP, None)
         } else {
             let is_ip4 = self.is_outer_ip4(four)?;
-            let ip6_length = self.ip6_length(Some(is_ip4));
+            let ip6_length = self.ip6_length(ipproto::UDP, Some(is_ip4));
             self.select(is_ip4, ip4_length, ip6_length)
         };
         let header = self.op_k(BinOp::Add, length, net.constant.wrapping_add(FIRST_BYTE));
@@ -151,14 +151,14 @@ impl Lowerer<'_> {
         })
     }
 
-    /// From the fixed part of the network header's place to the UDP header, over IPv6; anything where `is_ip4` is 1.
-    fn ip6_length(&mut self, is_ip4: Option<ValueId>) -> ValueId {
+    /// From the fixed part of the network header's place to the header `wanted`, over IPv6; anything where `is_ip4` is 1.
+    pub(super) fn ip6_length(&mut self, wanted: u32, is_ip4: Option<ValueId>) -> ValueId {
         let length = if self.options.dialect.ipv6 {
             let is_ip6 = match is_ip4 {
                 Some(is_ip4) => self.op_k(BinOp::Xor, is_ip4, 1),
                 None => self.constant(1),
             };
-            self.ip6_header_found(ipproto::UDP, is_ip6)
+            self.ip6_header_found(wanted, is_ip6)
         } else {
             self.constant(40)
         };
@@ -170,7 +170,7 @@ impl Lowerer<'_> {
 
     /// Whether the way through `four`, the test over IPv4, was taken: the link layer tells, and its field has been
     /// read whichever way was taken. Where it cannot tell IPv4 from IPv6 (Juniper's), all of `four` must be asked.
-    fn is_outer_ip4(&mut self, four: TreeId) -> Result<ValueId> {
+    pub(super) fn is_outer_ip4(&mut self, four: TreeId) -> Result<ValueId> {
         let (ip4, ip6) = (self.linktype(ethertype::IP)?, self.linktype(ethertype::IPV6)?);
         let tells = self.tree.node(ip4) != self.tree.node(ip6);
         Ok(if tells { self.as_number(ip4) } else { self.as_number_where_reached(four) })

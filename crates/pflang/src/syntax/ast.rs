@@ -288,12 +288,14 @@ pub enum Arith {
         /// Bytes: the parser takes any number, lowering accepts 1, 2 and 4.
         size: u32,
     },
-    /// Extension: `&proto[index]`, the offset of that byte from the start of the frame.
+    /// Extension: `&proto[index:size]`, the offset of that field from the start of the frame.
     AddressOf {
         /// Whose header.
         proto: Proto,
         /// Byte offset within it.
         index: ArithId,
+        /// Bytes of the field, as for a load.
+        size: u32,
     },
     /// `-a`.
     Neg(ArithId),

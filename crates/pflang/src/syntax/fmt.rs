@@ -130,11 +130,11 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
             out.push('[');
             pieces.extend([Piece::Text("]"), Piece::Size(size), Piece::Arith(index)]);
         }
-        Arith::AddressOf { proto, index } => {
+        Arith::AddressOf { proto, index, size } => {
             out.push('&');
             out.push_str(proto.name());
             out.push('[');
-            pieces.extend([Piece::Text("]"), Piece::Arith(index)]);
+            pieces.extend([Piece::Text("]"), Piece::Size(size), Piece::Arith(index)]);
         }
     }
 }

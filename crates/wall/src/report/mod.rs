@@ -75,13 +75,6 @@ impl Protocols {
         tally.flows += 1;
     }
 
-    /// Adds packets that belong to flows of a protocol, without a flow.
-    pub fn add_packets(&mut self, protocol: Protocol, packets: u64, bytes: u64) {
-        let tally = self.0.entry(protocol).or_default();
-        tally.packets += packets;
-        tally.bytes += bytes;
-    }
-
     /// By name, sorted by the bytes of it.
     #[must_use]
     pub fn sorted(&self, naming: Naming) -> Vec<(&'static str, Tally)> {
@@ -89,15 +82,6 @@ impl Protocols {
             self.0.iter().map(|(protocol, tally)| (protocol.name(naming), *tally)).collect();
         rows.sort_unstable_by_key(|(name, _)| *name);
         rows
-    }
-
-    /// A line a protocol: name, packets, bytes and flows, with tabulators between them.
-    #[must_use]
-    pub fn tsv(&self, naming: Naming) -> String {
-        let line = |(name, tally): (&str, Tally)| {
-            format!("{name}\t{}\t{}\t{}\n", tally.packets, tally.bytes, tally.flows)
-        };
-        self.sorted(naming).into_iter().map(line).collect()
     }
 }
 

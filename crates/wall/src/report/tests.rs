@@ -79,8 +79,11 @@ fn protocols_are_sorted_by_the_bytes_of_their_names() {
     protocols.add(&record());
     protocols.add(&record());
     protocols.add(&Record { packets: [1, 0], bytes: [60, 0], ..Record::new(record().ends, 17) });
-    protocols.add_packets(Protocol::DNS, 2, 100);
-    assert_eq!(protocols.tsv(Naming::Ndpi), "DNS\t2\t100\t0\nGoogle\t18\t9000\t2\nUnknown\t1\t60\t1\n");
+    let tally = |packets, bytes, flows| Tally { packets, bytes, flows };
+    assert_eq!(
+        protocols.sorted(Naming::Ndpi),
+        [("Google", tally(18, 9000, 2)), ("Unknown", tally(1, 60, 1))]
+    );
 }
 
 #[test]

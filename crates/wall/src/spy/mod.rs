@@ -25,7 +25,7 @@ use dpi::tier1::{self, StateId, Step, Tier1};
 use dpi::worker::{Answer, Reason, WorkerError};
 use dpi::{By, Confidence, Details, Message, Protocol, Verdict};
 use flow::table::{Slot, TableError};
-use flow::{Direction, EndReason, Ended, Key, NoFlow, Packet, Part, Seen, Stats, Tracker};
+use flow::{Decoded, Direction, EndReason, Ended, Key, Packet, Part, Seen, Stats, Tracker};
 use look::{Look, Phase, State};
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -87,7 +87,7 @@ pub struct Identified {
 /// Looks at packets, and says what their flows speak.
 pub struct Spy {
     tracker: Tracker<Look>,
-    seen: Vec<Result<Seen, NoFlow>>,
+    seen: Vec<Seen>,
     tier1: Tier1,
     asker: Option<Asker>,
     books: Books,
@@ -110,6 +110,13 @@ struct Books {
     counts: Identified,
     /// Flows over whose question could not be asked.
     unasked: u64,
+}
+
+/// A packet of a flow, as the tracker has seen it.
+struct Sight<'a> {
+    slot: Slot,
+    is_new: bool,
+    decoded: &'a Decoded,
 }
 
 /// Where packets of a burst are told of.
@@ -229,9 +236,11 @@ impl Spy {
         let seen = std::mem::take(&mut self.seen);
         let mut told = Told { tags: &mut tags[..packets.len()], waits: self.waits };
         for (at, (packet, seen)) in packets.iter().zip(&seen).enumerate() {
-            match seen {
-                Ok(seen) => self.packet(at, packet, seen, &mut told),
-                Err(_) => told.tags[at] = Tag::default(),
+            match (seen.slot(), seen.decoded()) {
+                (Ok(slot), Some(decoded)) => {
+                    self.packet(at, packet, &Sight { slot, is_new: seen.is_new(), decoded }, &mut told)
+                }
+                _ => told.tags[at] = Tag::default(),
             }
         }
         self.seen = seen;
@@ -248,7 +257,7 @@ impl Spy {
     }
 
     #[inline]
-    fn packet(&mut self, at: usize, packet: &Packet<'_>, seen: &Seen, told: &mut Told<'_>) {
+    fn packet(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
         let Some(look) = self.tracker.value_mut(seen.slot) else {
             // Its flow has made room for another of the same burst.
             told.tags[at] = Tag { packets: 1, ..Tag::default() };
@@ -268,8 +277,8 @@ impl Spy {
 
     /// A packet of a flow that is not settled.
     #[cold]
-    fn unsettled(&mut self, at: usize, packet: &Packet<'_>, seen: &Seen, told: &mut Told<'_>) {
-        let decoded = &seen.decoded;
+    fn unsettled(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
+        let decoded = seen.decoded;
         let Some(look) = self.tracker.value_mut(seen.slot) else { return };
         let transport = decoded.protocol();
         if transport != ip::TCP && transport != ip::UDP {
@@ -309,8 +318,8 @@ impl Spy {
     }
 
     /// Looks at what a packet says.
-    fn inspect(&mut self, packet: &Packet<'_>, seen: &Seen, waits: bool) {
-        let (slot, decoded) = (seen.slot, &seen.decoded);
+    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight<'_>, waits: bool) {
+        let (slot, decoded) = (seen.slot, seen.decoded);
         let Some(look) = self.tracker.value_mut(slot) else { return };
         let mut step = Step::NotOurs;
         if look.phase() != Phase::Handed {
@@ -527,8 +536,8 @@ impl Spy {
     fn tell_outcomes(&mut self, tags: &mut [Tag]) {
         let Some(outcomes) = &self.outcomes else { return };
         for (seen, tag) in self.seen.iter().zip(tags) {
-            if let Ok(seen) = seen
-                && let Some(flow) = self.tracker.flow(seen.slot)
+            if let Ok(slot) = seen.slot()
+                && let Some(flow) = self.tracker.flow(slot)
             {
                 let outcome = outcomes.get(flow.value.number.into());
                 *tag = Tag {
@@ -619,11 +628,14 @@ impl Books {
 
     fn record(&self, key: &Key, stats: &Stats, look: &Look, end: End) -> Record {
         let first = look.first();
-        let (a, b) = (key.src(first), key.dst(first));
+        // Queries of ICMP have their number in the place of ports.
+        let has_ports = matches!(key.protocol(), ip::TCP | ip::UDP | ip::SCTP | ip::DCCP | ip::UDPLITE);
+        let shown = |end: SocketAddr| SocketAddr::new(end.ip(), if has_ports { end.port() } else { 0 });
+        let (a, b) = (shown(key.src(first)), shown(key.dst(first)));
         let pair = |of: [u64; 2]| if first == Direction::Up { of } else { [of[1], of[0]] };
         Record {
             number: look.number.into(),
-            ends: [SocketAddr::from(a), SocketAddr::from(b)],
+            ends: [a, b],
             transport: key.protocol(),
             vlans: key.vlans(),
             packets: pair(stats.packets),
@@ -659,8 +671,8 @@ fn tag(look: &Look) -> Tag {
     Tag { protocol: look.protocol(), master: look.master(), packets: look.count }
 }
 
-fn message<'a>(packet: &Packet<'a>, seen: &Seen, look: &Look) -> Message<'a> {
-    let decoded = &seen.decoded;
+fn message<'a>(packet: &Packet<'a>, seen: &Sight<'_>, look: &Look) -> Message<'a> {
+    let decoded = seen.decoded;
     let (source, destination) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
     let forward = decoded.direction == look.first();
     Message {

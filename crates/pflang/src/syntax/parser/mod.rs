@@ -383,7 +383,7 @@ impl<'a> Parser<'a> {
     /// `]` or `:size]`.
     fn close_index(&mut self, proto: Proto, address: bool, index: ArithId) -> Step<Option<Operand>> {
         let mut size = 1;
-        if !address && self.peek().kind == TokenKind::Sign(Sign::Colon) {
+        if self.peek().kind == TokenKind::Sign(Sign::Colon) {
             self.next();
             size = self.expect_number(Expected::Size)?;
         }
@@ -392,8 +392,10 @@ impl<'a> Parser<'a> {
         }
         let end = self.next().span;
         let (start, _) = self.pop();
-        let arith =
-            if address { Arith::AddressOf { proto, index } } else { Arith::Load { proto, index, size } };
+        let arith = match address {
+            true => Arith::AddressOf { proto, index, size },
+            false => Arith::Load { proto, index, size },
+        };
         Ok(Some(self.arith(arith, start.to(end))))
     }
 
