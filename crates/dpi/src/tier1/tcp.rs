@@ -137,13 +137,15 @@ fn detect(talk: Talk, cut: bool) -> Answer {
     }
 }
 
-/// Asks the detectors that the first byte leaves.
+/// Asks the detectors.
 fn ask(talk: Talk) -> Answer {
-    let Talk { this, .. } = talk;
     // Begins with a length, which may be any byte.
-    if let yes @ Answer::Yes(..) = mysql::detect(this) {
-        return yes;
-    }
+    mysql::detect(talk.this).or(|| by_first_byte(talk))
+}
+
+/// Asks those that the first byte leaves.
+fn by_first_byte(talk: Talk) -> Answer {
+    let Talk { this, .. } = talk;
     match this[0] {
         0x16 => tls::detect(talk),
         0x14 | 0x15 | 0x17 => tls::detect_later(this),

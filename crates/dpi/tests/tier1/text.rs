@@ -43,11 +43,10 @@ fn over_http() -> Vec<Case> {
     vec![
         Case::tcp("ipp", Protocol::IPP, 631)
             .client("POST /printers/lp HTTP/1.1\r\nHost: printer:631\r\nContent-Type: application/ipp\r\n\r\n\x01\x01\0\x0b")
-            .over(Protocol::HTTP)
             .sni("printer"),
         Case::tcp("ipp-response", Protocol::IPP, 631)
             .server("HTTP/1.1 200 OK\r\nContent-Type: application/IPP; x=y\r\n\r\n")
-            .over(Protocol::HTTP),
+            ,
         Case::tcp("http-on-ipps-port", Protocol::HTTP, 631)
             .client("GET /admin HTTP/1.1\r\nHost: printer\r\n\r\n")
             .sni("printer"),
