@@ -7,7 +7,8 @@ use super::answer::Answer;
 use super::hello::ClientHello;
 use super::ja4::{self, Transport};
 use super::reader::Reader;
-use crate::Protocol;
+use super::tcp::Talk;
+use crate::{Details, Protocol};
 use std::borrow::Cow;
 
 /// Content type of handshake records.
@@ -20,21 +21,15 @@ const HELLO_MAX: u32 = 16_384 + 4;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-pub(super) fn detect(stream: &[u8]) -> Answer {
-    let handshake = match handshake(stream) {
-        Some(handshake) => handshake,
-        None => return Answer::No,
-    };
+pub(super) fn detect(talk: Talk) -> Answer {
+    let Some(handshake) = handshake(talk.this) else { return Answer::No };
     let mut reader = Reader::new(&handshake);
     let Some(kind) = reader.u8() else { return Answer::Maybe };
     if kind != CLIENT_HELLO && kind != SERVER_HELLO {
         return Answer::No;
     }
     let Some(len) = reader.u24() else { return Answer::Maybe };
-    if len > HELLO_MAX || len < 38 {
-        return Answer::No;
-    }
-    if reader.rest().first().is_some_and(|&major| major != 3) {
+    if !(38..=HELLO_MAX).contains(&len) || reader.rest().first().is_some_and(|&major| major != 3) {
         return Answer::No;
     }
     let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
@@ -44,9 +39,19 @@ pub(super) fn detect(stream: &[u8]) -> Answer {
             Some(hello) => Answer::yes(Protocol::TLS, evidence).with(ja4::details(&hello, Transport::Tcp)),
             None => Answer::No,
         },
-        Some(body) if is_server_hello(body) => Answer::yes(Protocol::TLS, evidence),
+        // A part of the client's hello was lost.
+        Some(body) if is_server_hello(body) => {
+            Answer::yes(Protocol::TLS, evidence).with(details_of_part(talk.peer))
+        }
         Some(_) => Answer::No,
     }
+}
+
+/// What is known of a client whose hello will not be whole.
+pub(super) fn details_of_part(stream: &[u8]) -> Details {
+    let handshake = handshake(stream).unwrap_or_default();
+    let hello = handshake.get(4..).filter(|_| handshake[0] == CLIENT_HELLO).and_then(ClientHello::parse);
+    hello.map_or_else(Details::default, |hello| ja4::details(&hello, Transport::Tcp))
 }
 
 /// Records of a connection whose handshake was not seen: change of ciphers, alerts, data.

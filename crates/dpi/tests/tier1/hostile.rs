@@ -2,8 +2,8 @@
 
 use crate::case::{Case, Known, Segment, check, check_not_else, check_on, run};
 use crate::cases;
-use dpi::Protocol;
 use dpi::tier1::{Limits, PACKETS_MAX, Step, Tier1};
+use dpi::{Confidence, Protocol};
 use testkit::rng::Rng;
 
 /// Ports of others, and of nobody.
@@ -186,6 +186,19 @@ fn what_is_cut_is_never_something_else() {
             }
         }
     }
+}
+
+#[test]
+fn a_hello_that_was_cut_tells_what_it_has() {
+    let case = cases().into_iter().find(|case| case.name == "tls-specification-of-ja4").expect("a case");
+    let mut segments = case.segments();
+    segments[0].bytes.truncate(220);
+    let outcome = run(case.transport, case.ports, &segments, Known::Cut);
+    assert_eq!(
+        outcome.verdict.map(|verdict| (verdict.protocol, verdict.confidence)),
+        Some((Protocol::TLS, Confidence::Partial))
+    );
+    assert_eq!((outcome.details.sni, outcome.details.ja4), (case.sni.map(Into::into), None));
 }
 
 #[test]
