@@ -1,30 +1,17 @@
 //! Every filter of `testdata/pflang/*.toml` as a C function: compiled without a warning, run on every packet there with
 //! sanitisers and without, and compared with the interpreter.
 
-use pflang::{Backend, Compiler, Dialect};
-use std::path::Path;
-use std::sync::Arc;
+use pflang::{Backend, Compiler};
 use testkit::c::{Call, Functions};
 use testkit::table::{self, Expected, Test};
 
 fn compiler(test: &Test) -> Compiler {
-    let dialect = match test.dialect {
-        table::Dialect::Default => Dialect::default(),
-        table::Dialect::Strict => Dialect::STRICT,
-        table::Dialect::Modern => Dialect::MODERN,
-    };
-    let names = Arc::new(testkit::names::of_this_machine());
-    let compiler = Compiler::new(test.linktype).dialect(dialect).names(names).backend(Backend::Interpreter);
-    match test.netmask {
-        Some(mask) => compiler.netmask(mask.into()),
-        None => compiler,
-    }
+    test.compiler().backend(Backend::Interpreter)
 }
 
 #[test]
 fn functions_in_c_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let tests: Vec<&Test> =
         tests.iter().filter(|test| matches!(test.expected, Expected::Packets(_))).collect();
     let function = |(i, test): (usize, &&Test)| {
@@ -105,17 +92,10 @@ fn large_sets_are_searched() {
 /// Each program of `testdata/match`, with the inputs of one of its cases; the arguments are summed up with their places.
 #[test]
 fn programs_in_c_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let tests = testkit::matches::tests();
     let (mut functions, mut packets, mut expected) = (Vec::new(), Vec::new(), Vec::new());
     for test in &tests {
-        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
-        for (name, text) in &test.set {
-            compiler = compiler.substitute(name, text);
-        }
-        if test.is_modern {
-            compiler = compiler.dialect(Dialect::MODERN);
-        }
+        let compiler = test.compiler().backend(Backend::Interpreter);
         let matcher = compiler.compile_match(&test.program).unwrap();
         for case in &test.cases {
             let i = functions.len();

@@ -1,29 +1,16 @@
 //! Every filter of `testdata/pflang/*.toml` as a chunk of Lua, run by LuaJIT on every packet there, and compared with the interpreter.
 
-use pflang::{Backend, Compiler, Dialect, LinkType};
-use std::path::Path;
-use std::sync::Arc;
+use pflang::{Backend, Compiler, LinkType};
 use testkit::lua::{Call, run};
 use testkit::table::{self, Expected, Test};
 
 fn compiler(test: &Test) -> Compiler {
-    let dialect = match test.dialect {
-        table::Dialect::Default => Dialect::default(),
-        table::Dialect::Strict => Dialect::STRICT,
-        table::Dialect::Modern => Dialect::MODERN,
-    };
-    let names = Arc::new(testkit::names::of_this_machine());
-    let compiler = Compiler::new(test.linktype).dialect(dialect).names(names).backend(Backend::Interpreter);
-    match test.netmask {
-        Some(mask) => compiler.netmask(mask.into()),
-        None => compiler,
-    }
+    test.compiler().backend(Backend::Interpreter)
 }
 
 #[test]
 fn chunks_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let tests: Vec<&Test> =
         tests.iter().filter(|test| matches!(test.expected, Expected::Packets(_))).collect();
     let chunk = |test: &&Test| {
@@ -110,17 +97,10 @@ fn large_filters_are_within_the_bounds_of_luajit() {
 
 #[test]
 fn programs_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let tests = testkit::matches::tests();
     let (mut chunks, mut calls, mut expected, mut outside) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (i, test) in tests.iter().enumerate() {
-        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
-        for (name, text) in &test.set {
-            compiler = compiler.substitute(name, text);
-        }
-        if test.is_modern {
-            compiler = compiler.dialect(Dialect::MODERN);
-        }
+        let compiler = test.compiler().backend(Backend::Interpreter);
         chunks.push(
             compiler.match_to_lua(&test.program).unwrap_or_else(|error| panic!("{}: {error}", test.name)),
         );
