@@ -46,12 +46,7 @@ impl Engines {
     ///
     /// What is wrong with the filter.
     pub fn of_test(test: &table::Test) -> Result<Self, Error> {
-        let dialect = match test.dialect {
-            table::Dialect::Default => Dialect::default(),
-            table::Dialect::Strict => Dialect::STRICT,
-            table::Dialect::Modern => Dialect::MODERN,
-        };
-        let compiler = compiler(test.linktype, test.netmask).dialect(dialect);
+        let compiler = test.compiler();
         Self::compile(&compiler, &test.filter).map_err(|error| compiler.help(&error))
     }
 
@@ -154,7 +149,7 @@ pub fn words(error: &Error) -> String {
     format!("{}: {}", error.code().name(), error.diagnostic.message)
 }
 
-fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
+pub(crate) fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
     static NAMES: LazyLock<Arc<FileNames>> = LazyLock::new(|| Arc::new(of_this_machine()));
     let compiler = Compiler::new(linktype).names(NAMES.clone());
     match netmask {
