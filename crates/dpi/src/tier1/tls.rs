@@ -34,6 +34,7 @@ pub(super) fn detect(talk: Talk) -> Answer {
     }
     let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
     match reader.take(len as usize) {
+        None if talk.cut => Answer::partly(Protocol::TLS, evidence).with(details_of_part(talk.this)),
         None => Answer::likely(Protocol::TLS, evidence),
         Some(body) if kind == CLIENT_HELLO => match ClientHello::parse(body) {
             Some(hello) => Answer::yes(Protocol::TLS, evidence).with(ja4::details(&hello, Transport::Tcp)),
@@ -48,7 +49,7 @@ pub(super) fn detect(talk: Talk) -> Answer {
 }
 
 /// What is known of a client whose hello will not be whole.
-pub(super) fn details_of_part(stream: &[u8]) -> Details {
+fn details_of_part(stream: &[u8]) -> Details {
     let handshake = handshake(stream).unwrap_or_default();
     let hello = handshake.get(4..).filter(|_| handshake[0] == CLIENT_HELLO).and_then(ClientHello::parse);
     hello.map_or_else(Details::default, |hello| ja4::details(&hello, Transport::Tcp))
