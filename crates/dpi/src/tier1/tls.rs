@@ -62,9 +62,15 @@ pub(super) fn detect_later(stream: &[u8]) -> Answer {
     let mut whole = 0;
     while !reader.is_empty() {
         let (kind, version, len) = (reader.u8(), reader.u16(), reader.u16());
-        let known = kind.is_none_or(|kind| (20..=24).contains(&kind))
-            && version.is_none_or(|version| (0x0300..=0x0304).contains(&version))
-            && len.is_none_or(|len| (1..=RECORD_MAX + 2048).contains(&len));
+        // A change of ciphers has one byte, an alert two and what protects them.
+        let max = match kind {
+            Some(20) => 1,
+            Some(21) => 64,
+            Some(22..=24) | None => RECORD_MAX + 2048,
+            Some(_) => return Answer::No,
+        };
+        let known = version.is_none_or(|version| (0x0300..=0x0303).contains(&version))
+            && len.is_none_or(|len| (1..=max).contains(&len));
         match len {
             _ if !known => return Answer::No,
             None if whole == 0 => return Answer::Maybe,
