@@ -59,13 +59,22 @@ pub(super) fn detect_tcp(stream: &[u8]) -> Answer {
         return Answer::No;
     }
     match reader.take(len) {
-        None if reader.rest().len() >= HEADER => Answer::likely(Protocol::DNS, "DNS header"),
+        None if has_question(reader.rest()) => Answer::likely(Protocol::DNS, "DNS header and question"),
         None => Answer::Maybe,
         Some(message) => match parse(message, false) {
             Some(shape) if shape.recursion || shape.labels > 1 => Answer::yes(Protocol::DNS, "DNS message"),
             _ => Answer::No,
         },
     }
+}
+
+/// Whether a message that is not whole has its first question.
+fn has_question(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    let (_, count, _) = (reader.u32(), reader.u16(), reader.take(6));
+    let mut shape =
+        Shape { id: 0, recursion: false, local: false, top_bit: false, is_of_dns: false, labels: 0 };
+    count.is_some_and(|count| count > 0) && question(&mut reader, &mut shape, true).is_some()
 }
 
 /// Whether flags and counts are possible, as far as they came.

@@ -34,6 +34,7 @@ pub(super) fn detect(talk: Talk) -> Answer {
     }
     let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
     match reader.take(len as usize) {
+        None if !may_be_hello(reader.rest(), kind) => Answer::No,
         None if talk.cut => Answer::partly(Protocol::TLS, evidence).with(details_of_part(talk.this)),
         None => Answer::likely(Protocol::TLS, evidence),
         Some(body) if kind == CLIENT_HELLO => match ClientHello::parse(body) {
@@ -46,6 +47,16 @@ pub(super) fn detect(talk: Talk) -> Answer {
         }
         Some(_) => Answer::No,
     }
+}
+
+/// Whether what has come of a hello can be one: version, length of the session's number, and number of cipher suites fit, as far as they are there.
+fn may_be_hello(part: &[u8], kind: u8) -> bool {
+    const SESSION: usize = 2 + 32;
+    let session = part.get(SESSION).map(|&len| usize::from(len));
+    let ciphers_low = session.and_then(|len| part.get(SESSION + 1 + len + 1));
+    part.get(..2).is_none_or(|version| version[0] == 3 && version[1] <= 4)
+        && session.is_none_or(|len| len <= 32)
+        && (kind == SERVER_HELLO || ciphers_low.is_none_or(|low| low % 2 == 0))
 }
 
 /// What is known of a client whose hello will not be whole.
