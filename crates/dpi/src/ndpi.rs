@@ -29,22 +29,6 @@ pub fn absent() -> Option<&'static str> {
     option_env!("SLUSS_NDPI_ABSENT")
 }
 
-/// File names under which the library of a version may be installed, the most exact first.
-pub(crate) fn library_names(version: &str) -> Vec<String> {
-    let numbers: Vec<&str> = version.split('.').collect();
-    let versioned = (1..=numbers.len()).rev().map(|n| format!("libndpi.so.{}", numbers[..n].join(".")));
-    versioned.chain(["libndpi.so".to_string()]).collect()
-}
-
-/// Whether a library of one revision, as it names itself, serves headers of a version: both are of the same release.
-pub(crate) fn serves(revision: &str, version: &str) -> bool {
-    let release = |text: &str| {
-        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-    };
-    release(revision).is_some() && release(revision) == release(version)
-}
-
 /// The confidence of a number, as the shim and the answers of the worker have it.
 pub(crate) fn confidence(number: u8) -> Confidence {
     use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
@@ -54,25 +38,6 @@ pub(crate) fn confidence(number: u8) -> Confidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn libraries_are_tried_from_the_most_exact_name_on() {
-        assert_eq!(
-            library_names("4.2.0"),
-            ["libndpi.so.4.2.0", "libndpi.so.4.2", "libndpi.so.4", "libndpi.so"]
-        );
-    }
-
-    #[test]
-    fn a_library_of_another_release_does_not_serve() {
-        assert!(serves("4.2.0", "4.2.0") && serves("4.2.1-5-gabc", "4.2.0"));
-        assert!(
-            !serves("4.4.0", "4.2.0")
-                && !serves("14.2.0", "4.2.0")
-                && !serves("", "4.2.0")
-                && !serves("x", "y")
-        );
-    }
 
     #[test]
     fn a_build_has_a_version_or_a_reason() {

@@ -9,17 +9,12 @@ use testkit::matches::random::{self, Words};
 use testkit::matches::{self, Test};
 use testkit::rng::Rng;
 
-fn tests() -> Vec<Test> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"))
-}
-
 /// The tables are true of pflua: it calls what they say, and something else where they say so.
 #[test]
 fn pflua_agrees_with_the_tables() {
     // It knows Ethernet, no inputs and no dialects, and one length.
     let is_known = |test: &&Test| test.linktype == LinkType::EN10MB && !test.is_modern && test.set.is_empty();
-    let tests = tests();
+    let tests = matches::tests();
     let tests: Vec<&Test> = tests.iter().filter(is_known).collect();
     let programs: Vec<String> = tests.iter().map(|test| test.program.clone()).collect();
     let (mut calls, mut expected) = (Vec::new(), Vec::new());
@@ -60,7 +55,7 @@ fn pflua_agrees_with_the_tables() {
 fn differences_are_written_down() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../COMPAT.md");
     let page = std::fs::read_to_string(&page).expect("COMPAT.md stands beside the README");
-    for test in tests() {
+    for test in matches::tests() {
         let Some(pflua) = &test.pflua else { continue };
         assert!(page.contains(&format!("`{}`", test.name)), "COMPAT.md lacks {}", test.name);
         let ours = test.cases.iter().map(|case| &case.call);

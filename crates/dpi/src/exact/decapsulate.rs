@@ -455,3 +455,6 @@ fn ports(ip: &[u8], protocol: u8, at: usize, bytes: u16) -> (u16, u16) {
         _ => (0, 0),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ impl Module {
     /// Loads the library of this name, or by default that of the headers, and builds a module.
     pub(crate) fn load(name: Option<&str>) -> Result<Module, String> {
         let version = super::built_with().unwrap_or_default();
-        let names = name.map_or_else(|| super::library_names(version), |name| vec![name.to_string()]);
+        let names = name.map_or_else(|| library_names(version), |name| vec![name.to_string()]);
         let mut failures = names.iter().map(|name| open(name).err());
         if let Some(first) = failures.next().flatten() {
             // The reason of the most exact name is the one to tell.
@@ -95,7 +95,7 @@ impl Module {
         }
         // SAFETY: the library is open.
         let revision = unsafe { text(sluss_ndpi_revision()) }.map(lossy).unwrap_or_default();
-        if !super::serves(&revision, version) {
+        if !serves(&revision, version) {
             return Err(format!(
                 "the installed library is nDPI {revision}, this program was built for nDPI {version}"
             ));
@@ -230,4 +230,44 @@ unsafe fn text<'a>(string: *const c_char) -> Option<&'a [u8]> {
 
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// File names under which the library of a version may be installed, the most exact first.
+fn library_names(version: &str) -> Vec<String> {
+    let numbers: Vec<&str> = version.split('.').collect();
+    let versioned = (1..=numbers.len()).rev().map(|n| format!("libndpi.so.{}", numbers[..n].join(".")));
+    versioned.chain(["libndpi.so".to_string()]).collect()
+}
+
+/// Whether a library of one revision, as it names itself, serves headers of a version: both are of the same release.
+fn serves(revision: &str, version: &str) -> bool {
+    let release = |text: &str| {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+    };
+    release(revision).is_some() && release(revision) == release(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_tried_from_the_most_exact_name_on() {
+        assert_eq!(
+            library_names("4.2.0"),
+            ["libndpi.so.4.2.0", "libndpi.so.4.2", "libndpi.so.4", "libndpi.so"]
+        );
+    }
+
+    #[test]
+    fn a_library_of_another_release_does_not_serve() {
+        assert!(serves("4.2.0", "4.2.0") && serves("4.2.1-5-gabc", "4.2.0"));
+        assert!(
+            !serves("4.4.0", "4.2.0")
+                && !serves("14.2.0", "4.2.0")
+                && !serves("", "4.2.0")
+                && !serves("x", "y")
+        );
+    }
 }

@@ -187,7 +187,7 @@ impl Shared {
     /// Sleeps while the word is 1, until it is woken or the time is over. It may wake for no reason.
     pub(super) fn sleep(&self, word: Word, milliseconds: Option<u32>) {
         let time = milliseconds.map(|ms| libc::timespec {
-            tv_sec: (ms / 1000) as libc::time_t,
+            tv_sec: (ms / 1000) as _,
             tv_nsec: (ms % 1000 * 1_000_000) as libc::c_long,
         });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

@@ -46,17 +46,17 @@ pub(super) fn serve(shared: &Shared, module: Module, settings: &Settings, start:
 
 /// There is no job: look again soon, or sleep.
 fn pause(shared: &Shared, tail: u32, looks: u32) {
-    match looks {
-        ..=LOOKS_AT_ONCE => std::hint::spin_loop(),
-        ..=LOOKS => std::thread::yield_now(),
-        _ => {
-            shared.word(Word::WorkerSleeps).store(1, Ordering::SeqCst);
-            std::sync::atomic::fence(Ordering::SeqCst);
-            if shared.word(Word::JobHead).load(Ordering::Acquire) == tail {
-                shared.sleep(Word::WorkerSleeps, None);
-            }
-            shared.word(Word::WorkerSleeps).store(0, Ordering::SeqCst);
+    if looks <= LOOKS_AT_ONCE {
+        std::hint::spin_loop();
+    } else if looks <= LOOKS {
+        std::thread::yield_now();
+    } else {
+        shared.word(Word::WorkerSleeps).store(1, Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if shared.word(Word::JobHead).load(Ordering::Acquire) == tail {
+            shared.sleep(Word::WorkerSleeps, None);
         }
+        shared.word(Word::WorkerSleeps).store(0, Ordering::SeqCst);
     }
 }
 

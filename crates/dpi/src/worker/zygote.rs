@@ -161,6 +161,6 @@ impl Child {
             Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
         };
         let cpu = time(usage.ru_utime) + time(usage.ru_stime);
-        (pid == self.pid).then(|| Message::Ended { killed: kill, status, cpu })
+        (pid == self.pid).then_some(Message::Ended { killed: kill, status, cpu })
     }
 }
