@@ -7,7 +7,7 @@ use super::{
     PACKETS_LIKELY_MAX, PACKETS_MAX, STREAM_MAX, Step, bittorrent, dns, ftp, h323, http, imap, irc, mysql,
     pop3, rtmp, rtsp, sip, smtp, ssh, stun, teamspeak, telnet, tls,
 };
-use crate::{Details, Message, Protocol, Verdict};
+use crate::{Details, Message, Verdict};
 
 /// Packets that are waited for where a flow's start was not seen, since the first of them may have overtaken another.
 const STRAGGLERS: u8 = 3;
@@ -19,6 +19,8 @@ pub(super) struct Talk<'a> {
     pub(super) this: &'a [u8],
     /// Beginning of the other direction's stream.
     pub(super) peer: &'a [u8],
+    /// Whether the packet was cut, so that the rest of what it says will not come.
+    pub(super) cut: bool,
 }
 
 /// What of a flow is kept.
@@ -100,8 +102,11 @@ impl Tcp {
         }
         // The first of its direction is looked at where it lies, and kept only if it must be.
         if side.stream.is_empty() && message.start.is_none_or(|start| start == message.sequence) {
-            let answer =
-                detect(Talk { this: message.payload, peer: self.sides[1 - at].stream.prefix() }, message.cut);
+            let answer = detect(Talk {
+                this: message.payload,
+                peer: self.sides[1 - at].stream.prefix(),
+                cut: message.cut,
+            });
             let stream = &mut self.sides[at].stream;
             let kept = match answer {
                 Answer::Yes(..) => Ok(()),
@@ -121,18 +126,15 @@ impl Tcp {
         if this.is_empty() || this.len() == seen {
             return self.budget();
         }
-        let answer = detect(Talk { this, peer }, message.cut);
+        let answer = detect(Talk { this, peer, cut: message.cut });
         self.settle(at, answer)
     }
 }
 
-/// What the stream is; of a packet that was cut, the rest will not come.
-fn detect(talk: Talk, cut: bool) -> Answer {
+/// What the stream is.
+fn detect(talk: Talk) -> Answer {
     match ask(talk) {
-        Answer::Likely(verdict) if cut && verdict.protocol == Protocol::TLS => {
-            Answer::Yes(verdict, tls::details_of_part(talk.this))
-        }
-        Answer::Likely(verdict) if cut => Answer::Yes(verdict, Details::default()),
+        Answer::Likely(verdict) if talk.cut => Answer::Yes(verdict, Details::default()),
         answer => answer,
     }
 }

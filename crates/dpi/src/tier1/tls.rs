@@ -34,6 +34,8 @@ pub(super) fn detect(talk: Talk) -> Answer {
     }
     let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
     match reader.take(len as usize) {
+        None if !may_be_hello(reader.rest(), kind) => Answer::No,
+        None if talk.cut => Answer::partly(Protocol::TLS, evidence).with(details_of_part(talk.this)),
         None => Answer::likely(Protocol::TLS, evidence),
         Some(body) if kind == CLIENT_HELLO => match ClientHello::parse(body) {
             Some(hello) => Answer::yes(Protocol::TLS, evidence).with(ja4::details(&hello, Transport::Tcp)),
@@ -47,8 +49,18 @@ pub(super) fn detect(talk: Talk) -> Answer {
     }
 }
 
+/// Whether what has come of a hello can be one: version, length of the session's number, and number of cipher suites fit, as far as they are there.
+fn may_be_hello(part: &[u8], kind: u8) -> bool {
+    const SESSION: usize = 2 + 32;
+    let session = part.get(SESSION).map(|&len| usize::from(len));
+    let ciphers_low = session.and_then(|len| part.get(SESSION + 1 + len + 1));
+    part.get(..2).is_none_or(|version| version[0] == 3 && version[1] <= 4)
+        && session.is_none_or(|len| len <= 32)
+        && (kind == SERVER_HELLO || ciphers_low.is_none_or(|low| low % 2 == 0))
+}
+
 /// What is known of a client whose hello will not be whole.
-pub(super) fn details_of_part(stream: &[u8]) -> Details {
+fn details_of_part(stream: &[u8]) -> Details {
     let handshake = handshake(stream).unwrap_or_default();
     let hello = handshake.get(4..).filter(|_| handshake[0] == CLIENT_HELLO).and_then(ClientHello::parse);
     hello.map_or_else(Details::default, |hello| ja4::details(&hello, Transport::Tcp))
@@ -61,9 +73,15 @@ pub(super) fn detect_later(stream: &[u8]) -> Answer {
     let mut whole = 0;
     while !reader.is_empty() {
         let (kind, version, len) = (reader.u8(), reader.u16(), reader.u16());
-        let known = kind.is_none_or(|kind| (20..=24).contains(&kind))
-            && version.is_none_or(|version| (0x0300..=0x0304).contains(&version))
-            && len.is_none_or(|len| (1..=RECORD_MAX + 2048).contains(&len));
+        // A change of ciphers has one byte, an alert two and what protects them.
+        let max = match kind {
+            Some(20) => 1,
+            Some(21) => 64,
+            Some(22..=24) | None => RECORD_MAX + 2048,
+            Some(_) => return Answer::No,
+        };
+        let known = version.is_none_or(|version| (0x0300..=0x0303).contains(&version))
+            && len.is_none_or(|len| (1..=max).contains(&len));
         match len {
             _ if !known => return Answer::No,
             None if whole == 0 => return Answer::Maybe,

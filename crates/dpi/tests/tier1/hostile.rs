@@ -240,7 +240,7 @@ fn memory_is_bounded_and_what_finds_no_room_is_counted() {
     let limits = Limits { states: 100, bytes: 50_000 };
     let mut tier1 = Tier1::new(limits);
     let mut states = Vec::new();
-    let payload = [&b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"[..], &[7; 1400]].concat();
+    let payload = [&b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"[..], &[8; 1400]].concat();
     let (transport, ipv6, forward, source_port, destination_port) = (6, false, true, 1, 2);
     for _ in 0..1000 {
         let mut state = None;
