@@ -56,8 +56,8 @@ impl Default for Options {
             worker: worker::Options {
                 job_bytes: 128 << 10,
                 jobs: 256,
-                flows: 1 << 24,
-                states: 1 << 20,
+                flows: 1 << 22,
+                states: 1 << 19,
                 heap_bytes: 16 << 30,
                 budget: [80, 24, u32::MAX],
                 nice: 0,

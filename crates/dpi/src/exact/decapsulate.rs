@@ -129,6 +129,8 @@ struct Walk<'a> {
     llc: u16,
     /// Flags and offset of the last IPv4 header whose ethertype was seen.
     fragment: u16,
+    /// Protocol over IP by which tunnels are looked for: that of the last IPv4 header whose ethertype was seen, or of the last IPv6 header.
+    protocol: u8,
 }
 
 /// What is behind an IP header.
@@ -143,7 +145,8 @@ enum Next {
 
 /// The datagram of a frame that ndpiReader counts, with `-t` if tunnels are looked into. `None`: it counts none.
 pub(super) fn datagram<'a>(link: Link, frame: &'a [u8], tunnels: bool) -> Option<Datagram<'a>> {
-    let mut walk = Walk { frame, link, link_at: 0, at: 0, ethertype: 0, vlan: 0, llc: 0, fragment: 0 };
+    let mut walk =
+        Walk { frame, link, link_at: 0, at: 0, ethertype: 0, vlan: 0, llc: 0, fragment: 0, protocol: 0 };
     walk.link_header()?;
     walk.tags()?;
     // Each step goes on in the frame, but for a tunnel within a frame whose headers begin at 0 in any case, which ndpiReader reads for ever.
@@ -283,10 +286,10 @@ impl Walk<'_> {
         let at = self.at;
         self.has(at + 20)?;
         if self.ethertype == IPV4 {
-            self.fragment = self.half(at + 6);
+            (self.fragment, self.protocol) = (self.half(at + 6), self.byte(at + 9));
         }
         // Length of the header, or in IPv6 of what is behind it, by which ports are found all the same.
-        let (length, protocol, ipv6) = match self.byte(at) >> 4 {
+        let (length, ipv6) = match self.byte(at) >> 4 {
             4 => {
                 let length = usize::from(self.byte(at) & 15) * 4;
                 let protocol = self.byte(at + 9);
@@ -296,7 +299,7 @@ impl Walk<'_> {
                 if self.fragment & 0x1fff != 0 {
                     return None;
                 }
-                (length, protocol, false)
+                (length, false)
             }
             6 => {
                 self.has(at + 40)?;
@@ -305,12 +308,13 @@ impl Walk<'_> {
                 if IP_IN_IP.contains(&upper.protocol) {
                     return Some(Next::Ip(at + upper.at));
                 }
-                (usize::from(upper.bytes), upper.protocol, true)
+                self.protocol = upper.protocol;
+                (usize::from(upper.bytes), true)
             }
             _ => return None,
         };
         let here = Next::Show { at, ipv6 };
-        if !tunnels || protocol != UDP {
+        if !tunnels || self.protocol != UDP {
             return Some(here);
         }
         let udp = at + length;

@@ -53,7 +53,7 @@ impl Default for Options {
             heap_bytes: 512 << 20,
             budget: [24; 3],
             guess: true,
-            nice: 10,
+            nice: 5,
             stuck: Duration::from_millis(50),
             program: None,
             library: None,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long nDPI may take to load, or a worker to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the warm process may take to end.
-const PATIENCE_AT_END: Duration = Duration::from_millis(500);
+const PATIENCE_AT_END: Duration = Duration::from_secs(5);
 
 /// What the worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

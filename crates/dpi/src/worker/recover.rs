@@ -3,7 +3,7 @@
 use super::job::{FlowId, Job, Order};
 use super::memory::Word;
 use super::process::WarmProcess;
-use super::watch::is_stopped;
+use super::watch::has_ended;
 use super::{Answer, QUARANTINED_MAX, Reason, Worker};
 use crate::{Confidence, Details};
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ impl Worker {
             return;
         }
         // The kernel kills the worker at once, but that is to be over before another writes to the rings.
-        if self.process.worker().is_some_and(|pid| !is_stopped(pid)) {
+        if self.process.worker().is_some_and(|pid| !has_ended(pid)) {
             return;
         }
         self.counters.crashes += 1;

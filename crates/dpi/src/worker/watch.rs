@@ -3,8 +3,11 @@
 use super::process::cpu_of;
 use std::time::{Duration, Instant};
 
-/// How much longer a worker may take that has not had the processor.
-const STARVED: u32 = 4;
+/// How many times the limit a worker may take that sleeps, and one that waits for a processor.
+const ASLEEP: u32 = 4;
+const STARVED: u32 = 40;
+/// How often a worker that does not get on is looked at.
+const LOOK: Duration = Duration::from_millis(2);
 /// How long a worker may take to get ready.
 const START: Duration = Duration::from_secs(5);
 /// How often the warm process is asked whether the worker has ended, while the worker does not get on.
@@ -12,8 +15,9 @@ const ASK: Duration = Duration::from_millis(1);
 
 /// A stopwatch that begins anew with each job.
 ///
-/// A job may take `limit` of the worker's processor time: a machine with much to do may keep a worker of low priority from running, which is no
-/// fault of the packet. A worker that is stopped, or does not run for another reason, is taken for stuck after the limit, or four times it.
+/// A job may take `limit`, if it uses an eighth of that of processor time, which is a hundred times what packets use. A machine with much to do may keep a worker of low priority from
+/// running, which is no fault of the packet, so one that waits for a processor has 40 times the limit. One that sleeps has 4 times the limit, and
+/// so has one that has ended, of which the warm process tells; one that is stopped has the limit alone.
 pub(super) struct Watch {
     limit: Duration,
     /// The tail of the jobs that was last seen, and how long it is that.
@@ -23,11 +27,20 @@ pub(super) struct Watch {
     /// Processor time of the worker when it began with the job.
     cpu: Option<Duration>,
     asked: Option<Instant>,
+    looked: Option<Instant>,
 }
 
 impl Watch {
     pub(super) fn new(limit: Duration) -> Watch {
-        Watch { limit, tail: None, unchanged: Duration::ZERO, seen: None, cpu: None, asked: None }
+        Watch {
+            limit,
+            tail: None,
+            unchanged: Duration::ZERO,
+            seen: None,
+            cpu: None,
+            asked: None,
+            looked: None,
+        }
     }
 
     /// There is no job.
@@ -49,16 +62,23 @@ impl Watch {
         if !ready {
             return self.unchanged >= START;
         }
-        if self.unchanged < self.limit / 4 {
+        let recently = self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK);
+        if self.unchanged < self.limit / 8 || recently {
             return false;
         }
+        self.looked = Some(now);
         let cpu = worker.and_then(cpu_of);
         let since = *self.cpu.get_or_insert(cpu.unwrap_or_default());
         if self.unchanged < self.limit {
             return false;
         }
         let used = cpu.unwrap_or_default().saturating_sub(since);
-        used >= self.limit / 2 || self.unchanged >= self.limit * STARVED || worker.is_none_or(is_stopped)
+        let patience = match worker.map_or(Activity::Ended, activity) {
+            Activity::Runnable => STARVED,
+            Activity::Asleep | Activity::Ended => ASLEEP,
+            Activity::Stopped => 1,
+        };
+        used >= self.limit / 8 || self.unchanged >= self.limit * patience
     }
 
     /// Whether it is time to ask if the worker has ended.
@@ -72,12 +92,30 @@ impl Watch {
     }
 }
 
-/// Whether a process is stopped, or no more.
-pub(super) fn is_stopped(pid: u32) -> bool {
-    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    /// It runs, or waits for a processor or for memory.
+    Runnable,
+    Asleep,
+    Stopped,
+    Ended,
+}
+
+fn activity(pid: u32) -> Activity {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return Activity::Ended };
     // The state follows the name, which is in parentheses and may contain anything.
-    let state = text.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    matches!(state, Some('T' | 't' | 'Z' | 'X'))
+    match text.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next()) {
+        Some('T' | 't') => Activity::Stopped,
+        Some('Z' | 'X') => Activity::Ended,
+        Some('R' | 'D') => Activity::Runnable,
+        _ => Activity::Asleep,
+    }
+}
+
+/// Whether a process is no more.
+pub(super) fn has_ended(pid: u32) -> bool {
+    activity(pid) == Activity::Ended
 }
 
 #[cfg(test)]
@@ -110,19 +148,21 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_without_the_processor_has_longer() {
+    fn a_worker_that_sleeps_has_longer() {
         let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        while activity(sleeper.id()) != Activity::Asleep {}
         let after = stuck_after(sleeper.id(), |_| ());
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
-        assert!(after >= LIMIT * STARVED, "{after:?}");
+        assert!(after >= LIMIT * ASLEEP, "{after:?}");
     }
 
     #[test]
-    fn a_worker_that_is_no_more_is_stuck_after_the_limit() {
+    fn a_worker_that_is_no_more_is_left_to_the_warm_process() {
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
-        assert!(stuck_after(ended.id(), |_| ()) <= LIMIT + Duration::from_millis(20));
+        let after = stuck_after(ended.id(), |_| ());
+        assert!(after >= LIMIT * ASLEEP, "{after:?}");
     }
 
     #[test]

@@ -67,8 +67,10 @@ fn tunnels_over_ip_are_looked_into() {
 fn tunnels_over_udp_are_looked_into_on_request() {
     let gtp = [0x32, 0xff, 0, 28, 0, 0, 0, 1, 0, 0, 0, 0];
     let frame = udp(2152, &[&gtp[..], &udp(53, b"")].concat());
-    assert_eq!(shown(Link::Raw, &frame, false), Some(([1000, 2152], 0, frame.len())));
-    assert_eq!(shown(Link::Raw, &frame, true), Some(([1000, 53], 0, 28)));
+    assert_eq!(shown(Link::Ipv4, &frame, false), Some(([1000, 2152], 0, frame.len())));
+    assert_eq!(shown(Link::Ipv4, &frame, true), Some(([1000, 53], 0, 28)));
+    // Without an ethertype, the protocol is not looked at.
+    assert_eq!(shown(Link::Raw, &frame, true), Some(([1000, 2152], 0, frame.len())));
     let tzsp = [1, 0, 0, 1, 1];
     let frame = ethernet(&[8, 0], &udp(37_008, &[&tzsp[..], &ethernet(&[8, 0], &udp(53, b""))].concat()));
     assert_eq!(shown(Link::Ethernet, &frame, true), Some(([1000, 53], 0, 28)));
@@ -76,9 +78,9 @@ fn tunnels_over_udp_are_looked_into_on_request() {
 
 #[test]
 fn a_tunnel_that_leads_to_itself_ends() {
-    // Behind TZSP begins a link header; over raw IP that is the first byte of the frame again.
+    // Behind TZSP begins a link header; that of IPv4 alone is the first byte of the frame again.
     let frame = udp(37_008, &[&[1, 0, 0, 1, 1][..], &[0; 40]].concat());
-    assert_eq!(shown(Link::Raw, &frame, true), None);
+    assert_eq!(shown(Link::Ipv4, &frame, true), None);
 }
 
 #[test]
