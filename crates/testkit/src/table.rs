@@ -94,7 +94,7 @@ pub fn tests() -> Vec<Test> {
 impl Test {
     /// A compiler in its dialect, which knows the names of this machine.
     pub fn compiler(&self) -> pflang::Compiler {
-        crate::engines::compiler(self.linktype, self.netmask).dialect(match self.dialect {
+        crate::names::compiler(self.linktype, self.netmask).dialect(match self.dialect {
             Dialect::Default => pflang::Dialect::default(),
             Dialect::Strict => pflang::Dialect::STRICT,
             Dialect::Modern => pflang::Dialect::MODERN,
