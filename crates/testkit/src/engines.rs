@@ -4,7 +4,7 @@
 //! same answer for each packet, or one of them is wrong: [`Engines::disagreement`] says which.
 
 use crate::linktype::LinkType;
-use crate::names::compiler;
+use crate::names;
 use crate::packet::Packet;
 use crate::table;
 use pflang::internals::Stages;
@@ -35,7 +35,7 @@ impl Engines {
     ///
     /// What is wrong with the filter.
     pub fn strict(linktype: LinkType, filter: &str, netmask: Option<u32>) -> Result<Self, Error> {
-        Self::compile(&compiler(linktype, netmask).dialect(Dialect::STRICT), filter)
+        Self::compile(&names::compiler(linktype, netmask).dialect(Dialect::STRICT), filter)
     }
 
     /// Compiles the filter of a table test.

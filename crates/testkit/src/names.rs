@@ -3,7 +3,6 @@
 use crate::linktype::LinkType;
 use pflang::{Compiler, FileNames};
 use std::fs;
-use std::net::Ipv4Addr;
 use std::sync::{Arc, LazyLock};
 
 /// Where there is no protocols(5).
@@ -23,12 +22,12 @@ pub fn of_this_machine() -> FileNames {
         .ethers(&read("/etc/ethers").unwrap_or_default())
 }
 
-/// A compiler that knows the names of this machine.
+/// A compiler that knows these names.
 pub(crate) fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
     static NAMES: LazyLock<Arc<FileNames>> = LazyLock::new(|| Arc::new(of_this_machine()));
     let compiler = Compiler::new(linktype).names(NAMES.clone());
     match netmask {
-        Some(mask) => compiler.netmask(Ipv4Addr::from(mask)),
+        Some(mask) => compiler.netmask(mask.into()),
         None => compiler,
     }
 }
