@@ -1,16 +1,18 @@
--- Chunks of `sluss compile --to lua` against pflua's own Lua, in this LuaJIT, over the same packets in turns.
+-- Chunks of Lua, and pflua's own Lua, in this LuaJIT, over the packets of a capture in turns; what `make bench BENCH=lua` runs.
 --
---    luajit bench/lua/race.lua SLUSS PFLUA FILTER… < packets
+--    luajit bench/lua/race.lua PFLUA CAPTURE ROUNDS ENGINE…
 --
--- SLUSS is the command, PFLUA the `src` folder of a checkout of pflua. The environment names captures (classic pcap, little-endian): CAPTURES="a.pcap b.pcap".
--- Counts must be equal first. A line a capture and filter: nanoseconds a packet of each, the median ratio, and its least and greatest.
+-- PFLUA is a checkout of pflua. An ENGINE is `chunk:FILE`, a chunk that returns function(P, length), or `pflua:FILTER`. CAPTURE is a classic pcap of
+-- little-endian numbers. A line a round: for each engine the nanoseconds a packet, and how many packets match.
 local ffi = require("ffi")
 ffi.cdef("typedef struct { long s, ns; } lap_t; int clock_gettime(int, lap_t *);")
 
-local sluss, pflua = arg[1], arg[2]
-package.path = pflua .. "/?.lua;" .. package.path
+-- So many packets are visited in each turn of an engine.
+local VISITS = 400000
+
+package.path = arg[1] .. "/src/?.lua;" .. package.path
+-- Its own code generator, which is not asked for, needs to be built.
 package.preload["pf.codegen"] = function() return {} end
-local pf = require("pf")
 
 local function now()
    local lap = ffi.new("lap_t")
@@ -49,38 +51,23 @@ local function looped(filter)
    return assert(loadstring(source))(filter)
 end
 
-local function ours(filter)
-   local pipe = assert(io.popen(sluss .. " compile --to lua '" .. filter .. "' 2>/dev/null"))
-   local text = pipe:read("*a")
-   pipe:close()
-   return assert(loadstring(text))()
+local function engine(name)
+   local chunk = name:match("^chunk:(.*)$")
+   if chunk then return looped(assert(loadfile(chunk))()) end
+   return looped(require("pf").compile_filter(assert(name:match("^pflua:(.*)$"))))
 end
 
-for path in (os.getenv("CAPTURES") or ""):gmatch("%S+") do
-   local traffic = read(path)
-   local rounds = math.ceil(400000 / #traffic.packets)
-   for i = 3, #arg do
-      local mine, theirs = looped(ours(arg[i])), looped(pf.compile_filter(arg[i]))
-      local function time(run)
-         local start = now()
-         local count = run(traffic.packets, traffic.lengths, rounds)
-         return (now() - start) / (rounds * #traffic.packets), count
-      end
-      time(mine)
-      time(theirs)
-      local ratios, laps = {}, {}
-      for round = 1, 15 do
-         local a, mine_count = time(mine)
-         local b, their_count = time(theirs)
-         assert(mine_count == their_count, arg[i] .. ": " .. mine_count .. " and " .. their_count)
-         ratios[round], laps[round] = a / b, { a, b }
-      end
-      table.sort(ratios)
-      table.sort(laps, function(x, y) return x[1] < y[1] end)
-      local least = laps[1][1]
-      table.sort(laps, function(x, y) return x[2] < y[2] end)
-      print(string.format("%-24s %-34s sluss %6.2f ns  pflua %6.2f ns  ratio %.2f (%.2f to %.2f)", path:match("[^/]+$"), arg[i]:sub(1, 34),
-         least, laps[1][2], ratios[8], ratios[1], ratios[15]))
-      io.stdout:flush()
+local traffic = read(arg[2])
+local visits = math.ceil(VISITS / #traffic.packets)
+local engines = {}
+for i = 4, #arg do engines[i - 3] = engine(arg[i]) end
+-- The first round is for the compiler.
+for round = 0, tonumber(arg[3]) do
+   local words = {}
+   for _, run in ipairs(engines) do
+      local start = now()
+      local count = run(traffic.packets, traffic.lengths, visits)
+      words[#words + 1] = string.format("%.4f %d", (now() - start) / (visits * #traffic.packets), count)
    end
+   if round > 0 then print(table.concat(words, " ")) end
 end

@@ -18,7 +18,7 @@ const TITLE: &str = "bytecode: libpcap's programs, not optimised by it";
 const ROUNDS: usize = 41;
 
 /// The filters that pflua is measured with.
-const FILTERS: [(&str, &str); 10] = [
+pub(crate) const FILTERS: [(&str, &str); 10] = [
     ("accept all", ""),
     ("ip", "ip"),
     ("icmp", "icmp"),

@@ -157,21 +157,25 @@ fn same_bytes(folder: &Path, peer: &str) {
 /// 2 million small packets of the mixed traffic, as a native-order microsecond pcap.
 fn big_capture(folder: &Path) -> std::io::Result<PathBuf> {
     let path = folder.join("big.pcap");
-    let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
+    let mut rng = Rng::new(7);
+    write_capture(&path, (0..PACKETS).map(|_| packet(Mix::Mixed, &mut rng)))?;
+    Ok(path)
+}
+
+/// Writes packets as a native-order microsecond pcap.
+pub(crate) fn write_capture(path: &Path, packets: impl Iterator<Item = Vec<u8>>) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(fs::File::create(path)?);
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 262_144, 1] {
         file.write_all(&word.to_ne_bytes())?;
     }
-    let mut rng = Rng::new(7);
-    for i in 0..PACKETS as u32 {
-        let packet = packet(Mix::Mixed, &mut rng);
+    for (i, packet) in (0_u32..).zip(packets) {
         let length = packet.len() as u32;
         for word in [1_700_000_000 + i / 100_000, (i % 100_000) * 10, length, length] {
             file.write_all(&word.to_ne_bytes())?;
         }
         file.write_all(&packet)?;
     }
-    file.flush()?;
-    Ok(path)
+    file.flush()
 }
 
 /// Compressed input: the filter on top of the decoder, against the decoder alone.

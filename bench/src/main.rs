@@ -11,6 +11,7 @@ mod engine;
 mod engines;
 mod hand;
 mod list;
+mod lua;
 mod packet;
 mod program;
 mod race;
@@ -42,6 +43,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
     Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
+    Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
     Suite { name: "workers", about: "one network on one worker and on two", run: workers::run },
 ];

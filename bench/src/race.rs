@@ -22,6 +22,12 @@ pub(crate) struct Lap {
 }
 
 impl Lap {
+    /// What an engine took in each round.
+    pub(crate) fn of(name: &'static str, rounds_ns: Vec<f64>) -> Lap {
+        let min_ns = rounds_ns.iter().copied().fold(f64::INFINITY, f64::min);
+        Lap { name, min_ns, median_ns: median(rounds_ns.clone()), rounds_ns }
+    }
+
     /// How many times as long as another engine it took, in the middle of all rounds of their race.
     pub(crate) fn over(&self, other: &Lap) -> f64 {
         median_ratio(&self.rounds_ns, &other.rounds_ns)
@@ -77,16 +83,7 @@ pub(crate) fn race<T>(traffic: &[T], engines: &mut [Engine<'_, T>], chunk: usize
             );
         }
     }
-    engines
-        .iter()
-        .zip(times)
-        .map(|(engine, rounds_ns)| Lap {
-            name: engine.name,
-            min_ns: rounds_ns.iter().copied().fold(f64::INFINITY, f64::min),
-            median_ns: median(rounds_ns.clone()),
-            rounds_ns,
-        })
-        .collect()
+    engines.iter().zip(times).map(|(engine, rounds_ns)| Lap::of(engine.name, rounds_ns)).collect()
 }
 
 /// CPU time of this thread.

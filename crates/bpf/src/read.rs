@@ -1,7 +1,7 @@
 //! Programs from text or bytes, in whichever format.
 //!
 //! ```text
-//! any byte that text has not                        raw struct sock_filter
+//! any control code, or what is no UTF-8             raw struct sock_filter
 //! `{`, whatever comes before and between            an array in C
 //! `(000) ldh [12]`                                  a listing        (listing.rs)
 //! `4` and a line for each instruction               tcpdump -ddd
@@ -32,9 +32,10 @@ const FORMATS: &str = "a program is what `tcpdump -ddd`, `-dd` or `-d` prints, w
 /// # Errors
 /// [`ErrorKind::Text`], with the line.
 pub fn read(bytes: &[u8]) -> Result<Program, Error> {
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    // The code of an instruction has a byte that is 0.
+    let is_text = |c: char| !c.is_control() || c.is_ascii_whitespace();
     let insns = match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.iter().all(is_text) => from_text(text)?,
+        Ok(text) if text.chars().all(is_text) => from_text(text)?,
         _ => raw(bytes)?,
     };
     if insns.is_empty() {
@@ -91,11 +92,11 @@ fn decimal(text: &str) -> Result<Vec<Insn>, Error> {
     })?;
     let mut insns = Vec::new();
     for entry in entries {
-        let line = line_of(text, entry);
+        let line = || line_of(text, entry);
         let words: Vec<&str> = entry.split_whitespace().collect();
         let &[code, jt, jf, k] = words.as_slice() else {
             let message = format!("`{}` are not four numbers: code, jt, jf and k", shortened(entry));
-            return Err(Error::on_line(line, message));
+            return Err(Error::on_line(line(), message));
         };
         insns.push(insn([code, jt, jf, k], line)?);
     }
@@ -120,11 +121,11 @@ fn c_array(text: &str) -> Result<Vec<Insn>, Error> {
             [words @ .., ""] => words,
             words => words,
         };
-        let line = line_of(text, &inside[start..]);
+        let line = || line_of(text, &inside[start..]);
         let &[code, jt, jf, k] = words else {
             let message =
                 format!("`{{{}}}` has not four numbers: code, jt, jf and k", shortened(&inside[start + 1..]));
-            return Err(Error::on_line(line, message));
+            return Err(Error::on_line(line(), message));
         };
         insns.push(insn([code, jt, jf, k], line)?);
     }
@@ -135,8 +136,9 @@ fn c_array(text: &str) -> Result<Vec<Insn>, Error> {
     Ok(insns)
 }
 
-fn insn([code, jt, jf, k]: [&str; 4], line: usize) -> Result<Insn, Error> {
-    let told = |message| Error::on_line(line, message);
+/// An instruction from its numbers, which stand on `line`.
+fn insn([code, jt, jf, k]: [&str; 4], line: impl Fn() -> usize) -> Result<Insn, Error> {
+    let told = |message| Error::on_line(line(), message);
     Ok(Insn {
         code: number(code, u16::MAX.into()).map_err(told)? as u16,
         jt: number(jt, u8::MAX.into()).map_err(told)? as u8,
@@ -149,7 +151,7 @@ fn insn([code, jt, jf, k]: [&str; 4], line: usize) -> Result<Insn, Error> {
 fn number(word: &str, max: u32) -> Result<u32, String> {
     let digits = word.trim_end_matches(['u', 'U']);
     let found = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hex) => u32::from_str_radix(hex, 16).ok(),
+        Some(hex) => u32::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+')),
         None => digits.parse().ok().or_else(|| {
             let signed = digits.parse::<i32>().ok().filter(|_| max == u32::MAX);
             signed.map(|signed| signed as u32)

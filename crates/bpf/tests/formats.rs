@@ -50,6 +50,24 @@ fn arrays_of_c_may_have_names_and_comments() {
 }
 
 #[test]
+fn a_comment_in_an_array_may_be_in_any_language() {
+    let text = "/* pour l\u{2019}Ethernet \u{2014} \u{e9}t\u{e9} */ { 6, 0, 0, 1 },";
+    assert_eq!(read(text.as_bytes()), read(b"1,6 0 0 1"));
+}
+
+/// The line of each instruction is not counted from the beginning.
+#[test]
+fn long_programs_are_read_in_time_that_grows_with_their_length() {
+    let begin = std::time::Instant::now();
+    let insns = vec![Insn { code: 40, jt: 0, jf: 0, k: 12 }; 200_000];
+    let program = Program::from(insns);
+    for format in Format::ALL {
+        assert_eq!(read(&program.write(format)).as_ref(), Ok(&program), "{format}");
+    }
+    assert!(begin.elapsed() < std::time::Duration::from_secs(60), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn mistakes_have_their_line() {
     for (text, told) in [
         ("", "the program is empty"),
@@ -66,6 +84,8 @@ fn mistakes_have_their_line() {
             "line 2: this is instruction 1, not 002: a line is missing or twice there",
         ),
         ("(000) ldh [12\n", "line 1: `ldh` has no such operand as `[12`"),
+        ("(000) ja 4294967298\n", "line 1: `ja` has no such operand as `4294967298`"),
+        ("1,6 0 0 0x+5", "line 1: `0x+5` is no number from 0 to 4294967295"),
         ("(000) jeq #0x1 jt 1\n", "line 1: a test ends with `jt` and `jf`, and an instruction behind each"),
         (
             "(000) jeq #0x1 jt 0 jf 1\n",

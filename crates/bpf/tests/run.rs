@@ -4,7 +4,6 @@ use bpf::internals::Stages;
 use bpf::machine::{self, Outcome};
 use bpf::{Ancillary, Error, ErrorKind, Filter, Insn, Options, Packet, Program, Validate, op};
 use decide::internals::opt::Passes;
-use std::path::Path;
 use testkit::c::{Call, Functions};
 use testkit::native::agree::{self, random_packets};
 use testkit::oracle::{self, Libpcap, kernel::Attached};
@@ -69,8 +68,7 @@ fn random_programs_mean_what_bpf_filter_makes_of_them() {
 #[test]
 fn bytecode_of_libpcap_gives_the_answers_of_the_tables() {
     let Some(pcap) = oracle::libpcap("the test of libpcap's bytecode") else { return };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let (mut cases, mut loops, mut refused, mut undefined, mut wrong) = (0, 0, 0, 0, Vec::new());
     for test in &tests {
         match of_libpcap(pcap, test) {

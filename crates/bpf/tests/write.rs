@@ -8,15 +8,13 @@ use decide::internals::ir::interp::Interp;
 use decide::internals::ir::verify::Verified;
 use decide::internals::opt::Passes;
 use decide::{Budget, Graph};
-use pflang::{Compiler, Dialect, LinkType};
-use std::path::Path;
-use std::sync::Arc;
+use pflang::{Compiler, LinkType};
 use testkit::native::agree::random_packets;
 use testkit::native::graphs::{Shape, random_graph};
 use testkit::oracle::{self, Libpcap, kernel::Attached};
 use testkit::programs::random_program;
 use testkit::rng::Rng;
-use testkit::table::{self, Expected, Test};
+use testkit::table::{self, Expected};
 
 /// A socket with the program; `None`, aloud, where there are no such sockets.
 fn attached(program: &Program) -> Attached {
@@ -62,13 +60,12 @@ fn listing(program: &Program) -> String {
 #[test]
 fn bytecode_of_filters_gives_the_answers_of_the_tables() {
     let pcap = oracle::libpcap("the test of bytecode that is written");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let (mut filters, mut cases, mut in_kernel, mut longest) = (0, 0, 0, 0);
     let (mut outside, mut wrong) = (Vec::new(), Vec::new());
     for test in &tests {
         let Expected::Packets(expected) = &test.expected else { continue };
-        let program = match compiler(test).to_cbpf(&test.filter) {
+        let program = match test.compiler().to_cbpf(&test.filter) {
             Ok(insns) => Program::from(insns),
             Err(error) => {
                 outside.push(format!("{} ({} cases): {}", test.name, test.cases(), error.diagnostic.message));
@@ -96,20 +93,6 @@ fn bytecode_of_filters_gives_the_answers_of_the_tables() {
         outside.join("\n  ")
     ));
     assert!(cases > 500 && wrong.is_empty(), "{} of {cases}:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-fn compiler(test: &Test) -> Compiler {
-    let compiler = Compiler::new(test.linktype).names(Arc::new(testkit::names::of_this_machine())).dialect(
-        match test.dialect {
-            table::Dialect::Default => Dialect::default(),
-            table::Dialect::Strict => Dialect::STRICT,
-            table::Dialect::Modern => Dialect::MODERN,
-        },
-    );
-    match test.netmask {
-        Some(mask) => compiler.netmask(mask.into()),
-        None => compiler,
-    }
 }
 
 /// Whatever a program becomes, written again it means the same.

@@ -79,6 +79,11 @@ fn behind(command: &Command) -> Behind {
     }
 }
 
+/// Whether a file may stand behind the flags.
+fn has_files(command: &Command) -> bool {
+    command.get_positionals().any(|arg| arg.get_value_hint() == ValueHint::FilePath)
+}
+
 /// Each command that a user may type, with the words in front of it.
 fn all<'a>(command: &'a Command, before: &[&'a str], act: &mut impl FnMut(&[&str], &Command)) {
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
@@ -143,6 +148,11 @@ fn fish(script: &str, command: &Command) -> String {
         };
         let offered = match behind(command) {
             Behind::Words(_) if command.has_subcommands() => return,
+            // A word, and then a file.
+            Behind::Words(words) if has_files(command) => {
+                return script
+                    .push_str(&format!("complete -c sluss -n \"{condition}\" -a \"{}\"\n", words.join(" ")));
+            }
             Behind::Words(words) => format!(" -a \"{}\"", words.join(" ")),
             Behind::Files => return,
             Behind::Folder => " -a \"(__fish_complete_directories)\"".to_owned(),
@@ -166,8 +176,9 @@ mod tests {
             "using_subcommand top\" -f\n",
             "using_subcommand explain\" -f\n",
             "using_subcommand bench; and __fish_seen_subcommand_from engine\" -f\n",
+            "using_subcommand wall; and __fish_seen_subcommand_from spy\" -a \"pcap raw tap\"\n",
             "using_subcommand man\" -f -a \"(__fish_complete_directories)\"\n",
-            "using_subcommand help; and not __fish_seen_subcommand_from filter match compile explain trace blast run apps bench quickcheck ps top completions man\" -f ",
+            "using_subcommand help; and not __fish_seen_subcommand_from filter match compile explain trace blast run wall apps bench quickcheck ps top completions man\" -f ",
             "-l interval -d 'Time between two looks: 100ms to 1h' -r -f\n",
         ] {
             assert!(script.contains(line), "{line}\n{script}");

@@ -31,6 +31,8 @@ pub(crate) struct FilterText {
     text: String,
     /// The file that holds it, if one does.
     file: Option<PathBuf>,
+    /// Whether that is the file of a pfmatch program.
+    is_match: bool,
     /// The program of BPF that it is the listing of.
     program: Option<Arc<Program>>,
 }
@@ -53,7 +55,7 @@ impl FilterText {
     /// A program of BPF, and the file that it was read from.
     pub(crate) fn of_program(program: Program, file: PathBuf) -> FilterText {
         let text = String::from_utf8_lossy(&program.write(Format::Listing)).into_owned();
-        FilterText { text, file: Some(file), program: Some(Arc::new(program)) }
+        FilterText { text, file: Some(file), is_match: false, program: Some(Arc::new(program)) }
     }
 
     /// The program, if it is one.
@@ -79,7 +81,8 @@ impl FilterText {
     fn place(&self, found: &Diagnostic) -> Option<impl Display> {
         let before = self.text.get(..found.span.start as usize).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
-        self.file.as_ref().map(|file| format!("this is line {line} of the filter file {}", file.display()))
+        let what = if self.is_match { "program" } else { "filter" };
+        self.file.as_ref().map(|file| format!("this is line {line} of the {what} file {}", file.display()))
     }
 
     /// What is told of a finding, with its place.
@@ -130,16 +133,21 @@ pub(crate) fn given(args: &TextArgs) -> Result<FilterText, Failure> {
     if let Some(path) = &args.program.bytecode {
         return program_from(path);
     }
-    let read = if args.is_program { program_file } else { from_file };
-    args.filter_file.as_deref().map_or_else(|| filter_text(&args.words), read)
+    let path = args.filter_file.as_deref();
+    path.map_or_else(|| text(&args.words, args.is_program), |path| text_in(path, args.is_program))
 }
 
 /// Several words are one filter; `@FILE` holds it.
 pub(crate) fn filter_text(words: &[OsString]) -> Result<FilterText, Failure> {
+    text(words, false)
+}
+
+/// The same, of a pfmatch program if it is one.
+pub(crate) fn text(words: &[OsString], is_match: bool) -> Result<FilterText, Failure> {
     if let [word] = words
         && let Some(path) = word.as_bytes().strip_prefix(b"@")
     {
-        return from_file(Path::new(OsStr::from_bytes(path)));
+        return text_in(Path::new(OsStr::from_bytes(path)), is_match);
     }
     let not_text =
         |word: &OsStr| Failure::user(format!("the filter is not UTF-8 text: `{}`", word.display()));
@@ -148,32 +156,25 @@ pub(crate) fn filter_text(words: &[OsString]) -> Result<FilterText, Failure> {
     Ok(words?.join(" ").into())
 }
 
-/// The text of a filter file, without the comments in it.
-pub(crate) fn from_file(path: &Path) -> Result<FilterText, Failure> {
-    read_file(path, "filter", blank_comments)
-}
-
-/// The program in a file, which has comments of its own.
-pub(crate) fn program_file(path: &Path) -> Result<FilterText, Failure> {
-    read_file(path, "program", |_| ())
-}
-
-/// The text in a file, which is to hold a filter or a program.
-fn read_file(path: &Path, what: &str, prepare: fn(&mut [u8])) -> Result<FilterText, Failure> {
+/// The text in a file: of a filter without the comments in it, or of a pfmatch program, which has comments of its own.
+pub(crate) fn text_in(path: &Path, is_match: bool) -> Result<FilterText, Failure> {
+    let what = if is_match { "program" } else { "filter" };
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(FILTER_FILE_MAX + 1).read_to_end(&mut bytes));
     let name = path.display();
     read.map_err(|error| {
         Failure::world(format!("cannot read the {what} file {name}: {error}")).if_missing(path, &error)
     })?;
-    prepare(&mut bytes);
+    if !is_match {
+        blank_comments(&mut bytes);
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::user(format!("the {what} file {name} is not UTF-8 text: byte {at}")).help(format_args!(
             "behind `-F` or `@` stands the name of a file that holds a {what}; a capture stands behind that"
         ))
     })?;
-    Ok(FilterText { text, file: Some(path.to_owned()), program: None })
+    Ok(FilterText { text, file: Some(path.to_owned()), is_match, program: None })
 }
 
 /// So much of a program of BPF is read: as many instructions as are taken have less, in any format.

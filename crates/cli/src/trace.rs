@@ -61,6 +61,7 @@ pub(crate) fn run(args: &TraceArgs, terminal: &Terminal) -> Result<Outcome, Fail
 /// The filter's text, and the capture.
 fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), Failure> {
     let (source, files) = filter_and_files(args, known)?;
+    let command = if args.is_program { "sluss trace --match" } else { "sluss trace" };
     let files: Vec<PathBuf> = args.read.iter().cloned().chain(files.iter().map(PathBuf::from)).collect();
     match files.as_slice() {
         [file] => Ok((source, file.clone())),
@@ -69,11 +70,11 @@ fn request(args: &TraceArgs, known: Known<'_>) -> Result<(FilterText, PathBuf), 
             if is_first_word && args.rest.is_empty() {
                 words::missing_capture("sluss trace", &args.words, known)?;
             }
-            let example = words::command_with("sluss trace", &source.as_word(), &["trace.pcap".to_owned()]);
+            let example = words::command_with(command, &source.as_word(), &["trace.pcap".to_owned()]);
             Err(Failure::user("no capture given").help(example))
         }
         [first, ..] => {
-            let example = words::command_with("sluss trace", &source.as_word(), &[file_word(first)]);
+            let example = words::command_with(command, &source.as_word(), &[file_word(first)]);
             Err(Failure::user("a packet is traced in one capture at a time").help(example))
         }
     }
@@ -89,16 +90,15 @@ fn filter_and_files<'a>(
     }
     match (words, &args.filter_file) {
         (_, Some(_)) if !args.rest.is_empty() => Err(words::two_filters("-F", &args.rest)),
-        (_, Some(path)) if args.is_program => Ok((language::program_file(path)?, words)),
-        (_, Some(path)) => Ok((language::from_file(path)?, words)),
-        _ if !args.rest.is_empty() => Ok((language::filter_text(&args.rest)?, words)),
+        (_, Some(path)) => Ok((language::text_in(path, args.is_program)?, words)),
+        _ if !args.rest.is_empty() => Ok((language::text(&args.rest, args.is_program)?, words)),
         ([only], _) if args.read.is_none() && (known.exists)(only) => Err(no_filter(only)),
         ([], _) => Err(no_filter(args.read.as_deref().unwrap_or("FILE".as_ref()).as_os_str())),
         ([first, files @ ..], _) => {
             if !args.is_program {
                 command_line(args).check(known)?;
             }
-            Ok((language::filter_text(std::slice::from_ref(first))?, files))
+            Ok((language::text(std::slice::from_ref(first), args.is_program)?, files))
         }
     }
 }

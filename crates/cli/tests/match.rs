@@ -133,6 +133,30 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
+fn a_program_file_is_named_by_what_is_wrong_in_it() {
+    let file = common::scratch("program-file").join("web.match");
+    std::fs::write(&file, "-- the web # and more\nmatch {\n  tcp prot 80 => a }\n").unwrap();
+    let file = file.to_str().unwrap();
+    let at_file = format!("@{file}");
+    let told = format!("\nnote: this is line 3 of the program file {file}\n");
+    for arguments in [
+        &["match", "--count", "-F", file, CAPTURE][..],
+        &["match", "--count", &at_file, CAPTURE],
+        &["explain", "--match", "-F", file],
+        &["compile", "--match", &at_file],
+        &["trace", "--match", "-F", file, CAPTURE],
+        &["trace", "--match", &at_file, CAPTURE],
+    ] {
+        let output = run(arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).ends_with(&told), "{arguments:?}: {}", stderr(&output));
+    }
+    // A `#` is no comment.
+    let output = run(&["explain", "--match", "match { tcp => a # }\n}"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+}
+
+#[test]
 fn other_commands_take_programs() {
     let program = "match { tcp port 80 => web(ip[8]), udp => { port 53 => dns } }";
     let explained = stdout(&run(&["explain", "--match", program]));

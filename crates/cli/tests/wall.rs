@@ -276,3 +276,79 @@ fn the_apps_run_in_graphs_of_their_own() {
     assert!(number("/apps/fw/drops/rejected").is_some_and(|count| count > 0), "{object:#}");
     assert!(number("/apps/spy/counters/identified_own").is_some_and(|count| count > 0), "{object:#}");
 }
+
+/// What tshark finds: ends of the flow, and the server's name.
+fn tsharks_names(path: &std::path::Path) -> Option<Vec<[String; 3]>> {
+    let output = std::process::Command::new("tshark")
+        .args(["-r", arg(path), "-Y", "tls.handshake.extensions_server_name", "-T", "fields"])
+        .args(
+            [
+                "ip.src",
+                "ipv6.src",
+                "ip.dst",
+                "ipv6.dst",
+                "tcp.srcport",
+                "udp.srcport",
+                "tcp.dstport",
+                "udp.dstport",
+            ]
+            .map(|field| format!("-e{field}")),
+        )
+        .args(["-e", "tls.handshake.extensions_server_name"])
+        .output()
+        .ok()?;
+    let text = stdout(&output);
+    let rows =
+        text.lines().map(|line| line.split('\t').collect::<Vec<_>>()).filter(|fields| fields.len() == 9);
+    // Of an inner and an outer packet, the inner is the last.
+    let either = |a: &str, b: &str| {
+        let last = |text: &str| text.rsplit(',').next().unwrap_or_default().to_owned();
+        if a.is_empty() { format!("[{}]", last(b)) } else { last(a) }
+    };
+    let port = |a: &str, b: &str| if a.is_empty() { b.to_owned() } else { a.to_owned() };
+    let row = |fields: Vec<&str>| {
+        let src = format!("{}:{}", either(fields[0], fields[1]), port(fields[4], fields[5]));
+        let dst = format!("{}:{}", either(fields[2], fields[3]), port(fields[6], fields[7]));
+        [src, dst, fields[8].to_lowercase()]
+    };
+    Some(rows.map(row).collect())
+}
+
+#[test]
+fn every_name_that_tshark_finds_is_found_for_the_same_flow() {
+    let mut folders = vec![root().join("captures")];
+    if let Some(folder) = snabbwalls() {
+        folders.extend([folder.parent().unwrap().join("linktypes"), folder]);
+    }
+    let (mut captures, mut names) = (0, 0);
+    for entry in folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()) {
+        let path = entry.path();
+        let name = path.to_string_lossy().into_owned();
+        if ![".pcap", ".cap", ".pcapng"].iter().any(|end| name.ends_with(end)) {
+            continue;
+        }
+        // A record of TLS's handshake, or a packet of QUIC: tshark takes half a second for each capture.
+        let bytes = fs::read(&path).unwrap();
+        let may_greet = |five: &[u8]| matches!(five, [0x16, 3, 0..=3, 0..=4, _] | [0xc0..=0xff, 0, 0, 0, 1]);
+        if !bytes.windows(5).any(may_greet) {
+            continue;
+        }
+        let Some(expected) = tsharks_names(&path) else { return say("SKIPPED: no tshark (Debian: tshark)") };
+        if expected.is_empty() {
+            continue;
+        }
+        let output = run(&["wall", "spy", "--dpi", "own", "--json", "--flows", "pcap", &name]);
+        let flows: Vec<Value> =
+            stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for [src, dst, server] in &expected {
+            let is_it = |flow: &&Value| {
+                (flow["a"] == **src && flow["b"] == **dst || flow["a"] == **dst && flow["b"] == **src)
+                    && flow["sni"] == **server
+            };
+            assert!(flows.iter().any(|flow| is_it(&flow)), "{name}: {src} > {dst} has {server}: {flows:#?}");
+        }
+        captures += 1;
+        names += expected.len();
+    }
+    assert!(captures >= 1 && names >= 3, "{names} names in {captures} captures");
+}

@@ -27,7 +27,9 @@
 //! ```
 
 use crate::{Details, Message, Verdict};
-use pool::Pool;
+use pool::{Pool, State};
+use tcp::Tcp;
+use udp::Udp;
 
 mod answer;
 mod bittorrent;
@@ -129,12 +131,17 @@ impl Tier1 {
         if message.payload.is_empty() {
             return Step::Undecided;
         }
-        let step = match message.transport {
-            6 => tcp::inspect(&mut self.pool, state, message),
-            17 => udp::inspect(&mut self.pool, &mut self.scratch, state, message),
-            _ => Step::NotOurs,
+        let Tier1 { pool, scratch } = self;
+        let fresh = match message.transport {
+            6 => || State::Tcp(Tcp::default()),
+            17 => || State::Udp(Udp::default()),
+            _ => return Step::NotOurs,
         };
-        if step != Step::Undecided {
+        let step = pool.look(state, fresh, |state| match state {
+            State::Tcp(tcp) => tcp.add(message),
+            State::Udp(udp) => udp.add(scratch, message),
+        });
+        if !matches!(step, Step::Undecided) {
             self.forget(state);
         }
         step

@@ -102,7 +102,7 @@ impl Compiler {
 /// The comment in front of a function.
 fn head(source: &str, what: &str) -> String {
     let mut head = String::from("/*\n");
-    for line in c::in_comment(source).trim().lines().chain(["", what]) {
+    for line in c::in_comment(source).trim().lines().chain(["", &c::in_comment(what)]) {
         for row in rows(line) {
             let _ = writeln!(head, " *{}{row}", if row.is_empty() { "" } else { " " });
         }

@@ -1,30 +1,18 @@
 //! Every filter of `testdata/pflang/*.toml` as a C function: compiled without a warning, run on every packet there with
 //! sanitisers and without, and compared with the interpreter.
 
-use pflang::{Backend, Compiler, Dialect};
-use std::path::Path;
-use std::sync::Arc;
+use pflang::{Backend, Compiler};
+use std::collections::HashMap;
 use testkit::c::{Call, Functions};
 use testkit::table::{self, Expected, Test};
 
 fn compiler(test: &Test) -> Compiler {
-    let dialect = match test.dialect {
-        table::Dialect::Default => Dialect::default(),
-        table::Dialect::Strict => Dialect::STRICT,
-        table::Dialect::Modern => Dialect::MODERN,
-    };
-    let names = Arc::new(testkit::names::of_this_machine());
-    let compiler = Compiler::new(test.linktype).dialect(dialect).names(names).backend(Backend::Interpreter);
-    match test.netmask {
-        Some(mask) => compiler.netmask(mask.into()),
-        None => compiler,
-    }
+    test.compiler().backend(Backend::Interpreter)
 }
 
 #[test]
 fn functions_in_c_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let tests: Vec<&Test> =
         tests.iter().filter(|test| matches!(test.expected, Expected::Packets(_))).collect();
     let function = |(i, test): (usize, &&Test)| {
@@ -102,34 +90,31 @@ fn large_sets_are_searched() {
     }
 }
 
-/// Each program of `testdata/match`, with the inputs of one of its cases; the arguments are summed up with their places.
+/// Each program of `testdata/match`, with the inputs that its cases have; the arguments are summed up with their places.
 #[test]
 fn programs_in_c_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let tests = testkit::matches::tests();
     let (mut functions, mut packets, mut expected) = (Vec::new(), Vec::new(), Vec::new());
     for test in &tests {
-        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
-        for (name, text) in &test.set {
-            compiler = compiler.substitute(name, text);
-        }
-        if test.is_modern {
-            compiler = compiler.dialect(Dialect::MODERN);
-        }
+        let compiler = test.compiler().backend(Backend::Interpreter);
         let matcher = compiler.compile_match(&test.program).unwrap();
+        let mut of_inputs = HashMap::new();
         for case in &test.cases {
-            let i = functions.len();
-            let text = compiler.match_to_c(&test.program, &format!("m{i}")).unwrap();
-            let row: Vec<String> =
-                case.inputs.iter().map(|input| format!("{input}u")).chain(["0u".to_owned()]).collect();
-            let summed = format!(
-                "uint32_t g{i}(const uint8_t *data, size_t captured, uint32_t wire_len)\n{{\n    const uint32_t inputs[] = {{{}}};\n    \
-                 uint32_t arguments[16] = {{0}}, sum, k;\n    sum = m{i}(data, captured, wire_len, inputs, arguments);\n    \
-                 for (k = 0; k < 16; k++) sum = sum * 31u + arguments[k];\n    return sum;\n}}\n",
-                row.join(", ")
-            );
-            functions
-                .push((format!("g{i}"), text.replacen("\nuint32_t m", "\nstatic uint32_t m", 1) + &summed));
+            let next = functions.len();
+            let i = *of_inputs.entry(&case.inputs).or_insert(next);
+            if i == next {
+                let text = compiler.match_to_c(&test.program, &format!("m{i}")).unwrap();
+                let row: Vec<String> =
+                    case.inputs.iter().map(|input| format!("{input}u")).chain(["0u".to_owned()]).collect();
+                let summed = format!(
+                    "uint32_t g{i}(const uint8_t *data, size_t captured, uint32_t wire_len)\n{{\n    const uint32_t inputs[] = {{{}}};\n    \
+                     uint32_t arguments[16] = {{0}}, sum, k;\n    sum = m{i}(data, captured, wire_len, inputs, arguments);\n    \
+                     for (k = 0; k < 16; k++) sum = sum * 31u + arguments[k];\n    return sum;\n}}\n",
+                    row.join(", ")
+                );
+                let text = text.replacen("\nuint32_t m", "\nstatic uint32_t m", 1);
+                functions.push((format!("g{i}"), text + &summed));
+            }
             for end in 0..=case.packet.bytes.len() {
                 let (data, wire_len) = (&case.packet.bytes[..end], case.packet.wire_len);
                 let mut values = Vec::new();

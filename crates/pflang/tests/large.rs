@@ -1,7 +1,7 @@
 //! Filters that are too large for libpcap: against plain sets, and against the graph as built in the interpreter.
 
 use pflang::internals::ir::{Cond, Node, NodeId};
-use pflang::{Code, Compiler, Limits};
+use pflang::{Backend, Code, Compiler, Limits};
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use testkit::engines::Engines;
@@ -398,4 +398,26 @@ fn a_thousand_protocol_chains_stop_at_the_limits() {
     let time = compile(&|limits| limits.time_ms = 0);
     assert_eq!(time.code(), Code::Limit);
     assert!(time.span().text(&text).len() < 30, "stopped on the way: {time}");
+}
+
+/// Thousands of clauses, blocks and inputs, hostile ones too: nothing is done for each of them that looks at all of them.
+#[test]
+fn large_programs_take_time_that_grows_with_their_length() {
+    let begin = std::time::Instant::now();
+    let compiler = Compiler::new(ETHERNET).backend(Backend::Interpreter);
+    let numbers = 0..20_000_u32;
+    let clause = |i: u32| format!("ip src {} => h{i}({i}, 0x{i:x})", Ipv4Addr::from(0x0a00_0000 + i));
+    let clauses = format!("match {{ {} }}", numbers.clone().map(clause).collect::<Vec<_>>().join(" "));
+    assert_eq!(compiler.explain_match(&clauses).unwrap().lines.len(), 20_001);
+    assert_eq!(compiler.trace_match(&clauses, &[0; 60], 60, &[]).unwrap().clauses.len(), 20_000);
+    assert_eq!(compiler.parts_of_match(&clauses).unwrap().with_arguments.len(), 20_000);
+
+    let blocks = format!("match {{ {} tcp => a {} }}", "ip => { ".repeat(20_000), "}".repeat(20_000));
+    assert!(compiler.lints_of_match(&blocks).unwrap().is_empty());
+
+    let names = numbers.map(|i| format!("i{i}")).collect::<Vec<_>>().join(", ");
+    let inputs = format!("match ({names}) {{ otherwise => a({names}) }}");
+    assert_eq!(compiler.parts_of_match(&inputs).unwrap().inputs.len(), 20_000);
+    assert!(compiler.match_to_lua(&inputs).is_err());
+    assert!(begin.elapsed() < std::time::Duration::from_secs(60), "{:?}", begin.elapsed());
 }

@@ -1,29 +1,16 @@
 //! Every filter of `testdata/pflang/*.toml` as a chunk of Lua, run by LuaJIT on every packet there, and compared with the interpreter.
 
-use pflang::{Backend, Compiler, Dialect, LinkType};
-use std::path::Path;
-use std::sync::Arc;
+use pflang::{Backend, Compiler, LinkType};
 use testkit::lua::{Call, run};
 use testkit::table::{self, Expected, Test};
 
 fn compiler(test: &Test) -> Compiler {
-    let dialect = match test.dialect {
-        table::Dialect::Default => Dialect::default(),
-        table::Dialect::Strict => Dialect::STRICT,
-        table::Dialect::Modern => Dialect::MODERN,
-    };
-    let names = Arc::new(testkit::names::of_this_machine());
-    let compiler = Compiler::new(test.linktype).dialect(dialect).names(names).backend(Backend::Interpreter);
-    match test.netmask {
-        Some(mask) => compiler.netmask(mask.into()),
-        None => compiler,
-    }
+    test.compiler().backend(Backend::Interpreter)
 }
 
 #[test]
 fn chunks_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    let tests = table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let tests = table::tests();
     let tests: Vec<&Test> =
         tests.iter().filter(|test| matches!(test.expected, Expected::Packets(_))).collect();
     let chunk = |test: &&Test| {
@@ -110,17 +97,10 @@ fn large_filters_are_within_the_bounds_of_luajit() {
 
 #[test]
 fn programs_agree_with_the_tables() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    let tests = testkit::matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"));
+    let tests = testkit::matches::tests();
     let (mut chunks, mut calls, mut expected, mut outside) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (i, test) in tests.iter().enumerate() {
-        let mut compiler = Compiler::new(test.linktype).backend(Backend::Interpreter);
-        for (name, text) in &test.set {
-            compiler = compiler.substitute(name, text);
-        }
-        if test.is_modern {
-            compiler = compiler.dialect(Dialect::MODERN);
-        }
+        let compiler = test.compiler().backend(Backend::Interpreter);
         chunks.push(
             compiler.match_to_lua(&test.program).unwrap_or_else(|error| panic!("{}: {error}", test.name)),
         );
@@ -150,11 +130,12 @@ fn programs_agree_with_the_tables() {
     ));
 }
 
-/// Clauses on thousands of addresses, each with arguments of its own: a table of functions.
+/// Clauses on thousands of addresses, each with arguments of its own: a table of functions, more than a function has constants for.
 #[test]
 fn many_clauses_are_a_table() {
-    let clauses: Vec<String> = (0..10_000_u32)
-        .map(|i| format!("ip src 10.0.{}.{} => h{}({i}, ip[{}])", i / 250, i % 250, i % 9, i % 3 + 8))
+    let source = |i: u32| std::net::Ipv4Addr::from(0x0a00_0000 + i);
+    let clauses: Vec<String> = (0..66_000_u32)
+        .map(|i| format!("ip src {} => h{}({i}, ip[{}])", source(i), i % 9, i % 3 + 8))
         .collect();
     let program = format!("match {{ {}, otherwise => rest }}", clauses.join(", "));
     let compiler = Compiler::new(LinkType::EN10MB).backend(Backend::Interpreter);
@@ -164,7 +145,7 @@ fn many_clauses_are_a_table() {
         .map(|i| {
             let mut frame = [i as u8; 60];
             frame[12..15].copy_from_slice(&[0x08, 0x00, 0x45]);
-            frame[26..30].copy_from_slice(&[10, 0, (i % 45) as u8, (i / 2) as u8]);
+            frame[26..30].copy_from_slice(&source(i * 135).octets());
             frame
         })
         .collect();

@@ -1,25 +1,13 @@
 //! pfmatch programs: the cases of `testdata/match/*.toml` on every engine, and programs against their clauses one by one.
 
-use pflang::{Backend, Calls, Code, Compiler, Dialect, LinkType, Matcher, Packet};
-use std::path::Path;
+use pflang::{Backend, Calls, Code, Compiler, LinkType, Matcher, Packet};
 use testkit::matches::random::{self, Then, Words};
 use testkit::matches::{self, Test};
 
 fn compilers(test: &Test) -> [(&'static str, Compiler); 3] {
-    let mut compiler = Compiler::new(test.linktype);
-    for (name, text) in &test.set {
-        compiler = compiler.substitute(name, text);
-    }
-    if test.is_modern {
-        compiler = compiler.dialect(Dialect::MODERN);
-    }
+    let compiler = test.compiler();
     let interpreter = compiler.clone().backend(Backend::Interpreter);
     [("machine code", compiler.clone()), ("baseline", compiler.baseline()), ("interpreter", interpreter)]
-}
-
-fn tests() -> Vec<Test> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    matches::load(&folder).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 fn call(matcher: &Matcher, packet: &[u8], wire_len: u32, inputs: &[u32]) -> String {
@@ -38,7 +26,7 @@ fn burst(matcher: &Matcher, packet: &[u8], wire_len: u32, inputs: &[u32], len: u
 
 #[test]
 fn every_engine_agrees_with_the_tables() {
-    let tests = tests();
+    let tests = matches::tests();
     let (mut cases, mut cut, mut wrong) = (0, 0, Vec::new());
     for test in &tests {
         let matchers = compilers(test).map(|(engine, compiler)| {

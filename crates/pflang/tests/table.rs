@@ -5,12 +5,7 @@ use std::path::Path;
 use testkit::engines::{Engines, words};
 use testkit::linktype;
 use testkit::oracle::{self, Libpcap, Options};
-use testkit::table::{self, Case, Dialect, Expected, Test};
-
-fn tests() -> Vec<Test> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
-    table::load(&folder).unwrap_or_else(|problems| panic!("{problems}"))
-}
+use testkit::table::{Case, Dialect, Expected, Test, tests};
 
 /// The tables themselves are true: libpcap gives the answers that they expect, and others where they say so.
 #[test]

@@ -212,10 +212,7 @@ impl<'s> Run<'s> {
         let mut compiled = Vec::new();
         for it in &waiting {
             let compiler = self.settings.compiler(it.subject.linktype);
-            let function = (!it.subject.is_program())
-                .then(|| c::function(&compiler, &it.subject.text, functions.len()))
-                .flatten();
-            match function {
+            match c::function(&compiler, &it.subject, functions.len()) {
                 Some(function) => {
                     functions.push((function, &it.packets[..]));
                     compiled.push(it);
@@ -227,7 +224,7 @@ impl<'s> Run<'s> {
             return Ok(());
         }
         for (it, answers) in compiled.into_iter().zip(c::answers(&functions)?) {
-            let answers: Vec<_> = answers.into_iter().map(|matches| Some(matches.into())).collect();
+            let answers: Vec<_> = answers.into_iter().map(Some).collect();
             if let Some(at) = count(&mut self.report.tallies[engine], &it.expected, &answers) {
                 self.fail(it.seed, engine, &it.subject, &it.packets[at]);
                 break;
@@ -243,12 +240,9 @@ impl<'s> Run<'s> {
         if Some(engine) != self.engines.c() {
             return self.engines.ready(engine, subject, &compiler)?(packets).pop()?;
         }
-        if subject.is_program() {
-            return None;
-        }
-        let function = c::function(&compiler, &subject.text, 0)?;
+        let function = c::function(&compiler, subject, 0)?;
         match c::answers(&[(function, packets)]) {
-            Ok(answers) => Some(answers[0][0].into()),
+            Ok(mut answers) => answers.pop()?.pop(),
             Err(error) => Some(Answer::Fails(error.to_string().into())),
         }
     }

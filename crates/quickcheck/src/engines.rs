@@ -11,7 +11,7 @@ use bpf::{Insn, Program, machine, op};
 use decide::internals::exec::mask::MaskFilter;
 use decide::internals::ir::interp::Interp;
 use decide::internals::ir::verify::Verified;
-use decide::{Graph, Isa, REJECT};
+use decide::{Graph, Isa, Leaves, REJECT};
 use pflang::{Backend, Calls, Compiler, Filter, Matcher};
 
 /// The engine that all others are compared with.
@@ -220,6 +220,16 @@ fn program<'e>(engine: &Engine, subject: &'e Subject, compiler: &Compiler) -> Op
                 matcher.calls(&calls).map(|call| Some(called(call))).collect()
             })
         }
+        &Engine::MaskVm(isa) => {
+            let matcher = matcher(compiler)?;
+            let masks: MaskFilter<Leaves> = MaskFilter::new(Verified::new(matcher.graph()).ok()?)?;
+            Box::new(move |packets| {
+                let (views, mut calls) = (views(packets), Calls::default());
+                matcher.call_burst_by(&views, &[], &mut calls, |leaves| masks.run_burst(isa, &views, leaves));
+                matcher.calls(&calls).map(|call| Some(called(call))).collect()
+            })
+        }
+        // No bytecode has more answers than yes and no.
         _ => return None,
     })
 }

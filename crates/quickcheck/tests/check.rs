@@ -92,3 +92,17 @@ fn an_honest_engine_is_not_blamed() {
     assert!(report.failure.is_none(), "{:?}", report.failure);
     assert!(report.tallies.last().is_some_and(|tally| tally.answered > 0 && tally.outside > 0));
 }
+
+#[test]
+fn programs_go_through_the_mask_vm_and_c_as_well() {
+    let is_program = |seed: &u64| Subject::random(&mut Rng::new(*seed), None).is_program();
+    for seed in (0..).filter(is_program).take(4) {
+        let report = check(&Settings::new(seed)).expect("the system does its part");
+        assert!(report.failure.is_none(), "{:?}", report.failure);
+        let answered = report.tallies[0].answered;
+        let others =
+            report.tallies.iter().filter(|tally| tally.engine == "C" || tally.engine.starts_with("mask VM"));
+        others
+            .for_each(|tally| assert_eq!((tally.answered, tally.outside), (answered, 0), "{}", tally.engine));
+    }
+}

@@ -23,11 +23,24 @@ pub struct Capture {
 /// All classic pcap files of the repository's `captures/` and of the folder that `SLUSS_SHARED` names (or `../shared`
 /// beside the repository), in the order of their paths; says aloud what is absent.
 pub fn captures() -> Vec<Capture> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let shared = env::var_os("SLUSS_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let (root, shared) = (root(), shared());
     let folders =
         [root.join("captures"), shared.join("captures/linktypes"), shared.join("captures/snabbwall")];
     folders.iter().flat_map(|folder| in_folder(folder)).collect()
+}
+
+/// The path of a capture that somebody has put beside the repository, as `snabbwall/BITTORRENT.pcap`, if it is there.
+pub fn path(name: &str) -> Option<PathBuf> {
+    let path = shared().join("captures").join(name);
+    path.exists().then_some(path)
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn shared() -> PathBuf {
+    env::var_os("SLUSS_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
 }
 
 fn in_folder(folder: &Path) -> Vec<Capture> {

@@ -4,7 +4,7 @@
 //! same answer for each packet, or one of them is wrong: [`Engines::disagreement`] says which.
 
 use crate::linktype::LinkType;
-use crate::names::of_this_machine;
+use crate::names;
 use crate::packet::Packet;
 use crate::table;
 use pflang::internals::Stages;
@@ -12,9 +12,7 @@ use pflang::internals::exec::mask::{Isa, MaskFilter};
 use pflang::internals::ir::interp::Interp;
 use pflang::internals::ir::verify::Verified;
 use pflang::internals::ir::{Graph, REJECT};
-use pflang::{Backend, Compiler, Dialect, Error, FileNames, Filter};
-use std::net::Ipv4Addr;
-use std::sync::{Arc, LazyLock};
+use pflang::{Backend, Compiler, Dialect, Error, Filter};
 
 /// One filter, compiled for every engine.
 #[derive(Debug)]
@@ -37,7 +35,7 @@ impl Engines {
     ///
     /// What is wrong with the filter.
     pub fn strict(linktype: LinkType, filter: &str, netmask: Option<u32>) -> Result<Self, Error> {
-        Self::compile(&compiler(linktype, netmask).dialect(Dialect::STRICT), filter)
+        Self::compile(&names::compiler(linktype, netmask).dialect(Dialect::STRICT), filter)
     }
 
     /// Compiles the filter of a table test.
@@ -46,12 +44,7 @@ impl Engines {
     ///
     /// What is wrong with the filter.
     pub fn of_test(test: &table::Test) -> Result<Self, Error> {
-        let dialect = match test.dialect {
-            table::Dialect::Default => Dialect::default(),
-            table::Dialect::Strict => Dialect::STRICT,
-            table::Dialect::Modern => Dialect::MODERN,
-        };
-        let compiler = compiler(test.linktype, test.netmask).dialect(dialect);
+        let compiler = test.compiler();
         Self::compile(&compiler, &test.filter).map_err(|error| compiler.help(&error))
     }
 
@@ -152,15 +145,6 @@ fn masked(masks: &MaskFilter, isa: Isa, packet: &Packet) -> bool {
 /// An error on one line.
 pub fn words(error: &Error) -> String {
     format!("{}: {}", error.code().name(), error.diagnostic.message)
-}
-
-fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
-    static NAMES: LazyLock<Arc<FileNames>> = LazyLock::new(|| Arc::new(of_this_machine()));
-    let compiler = Compiler::new(linktype).names(NAMES.clone());
-    match netmask {
-        Some(mask) => compiler.netmask(Ipv4Addr::from(mask)),
-        None => compiler,
-    }
 }
 
 fn run(graph: &Graph, packet: &Packet) -> bool {

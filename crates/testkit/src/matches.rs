@@ -17,6 +17,7 @@ pub mod random;
 
 use crate::linktype::{self, LinkType};
 use crate::packet::Packet;
+use pflang::{Compiler, Dialect};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -52,6 +53,25 @@ pub struct Case {
     pub call: String,
     /// What the caller gives with it.
     pub inputs: Vec<u32>,
+}
+
+/// The tables of programs: `testdata/match`.
+///
+/// # Panics
+///
+/// With the first mistake in them.
+pub fn tests() -> Vec<Test> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
+    load(&folder).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+impl Test {
+    /// A compiler in its dialect, which knows what names stand for.
+    pub fn compiler(&self) -> Compiler {
+        let dialect = if self.is_modern { Dialect::MODERN } else { Dialect::default() };
+        let compiler = Compiler::new(self.linktype).dialect(dialect);
+        self.set.iter().fold(compiler, |compiler, (name, text)| compiler.substitute(name, text))
+    }
 }
 
 /// Reads every `*.toml` of a folder, by name.

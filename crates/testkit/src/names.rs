@@ -1,7 +1,9 @@
 //! Names for tests: those of this machine, which libpcap asks too.
 
-use pflang::FileNames;
+use crate::linktype::LinkType;
+use pflang::{Compiler, FileNames};
 use std::fs;
+use std::sync::{Arc, LazyLock};
 
 /// Where there is no protocols(5).
 const PROTOCOLS: &str = "icmp 1 ICMP\nigmp 2 IGMP\ntcp 6 TCP\nudp 17 UDP\nesp 50\nah 51\nsctp 132\n";
@@ -18,4 +20,14 @@ pub fn of_this_machine() -> FileNames {
         .hosts(&read("/etc/hosts").unwrap_or_default())
         .networks(&read("/etc/networks").unwrap_or_default())
         .ethers(&read("/etc/ethers").unwrap_or_default())
+}
+
+/// A compiler that knows these names.
+pub(crate) fn compiler(linktype: LinkType, netmask: Option<u32>) -> Compiler {
+    static NAMES: LazyLock<Arc<FileNames>> = LazyLock::new(|| Arc::new(of_this_machine()));
+    let compiler = Compiler::new(linktype).names(NAMES.clone());
+    match netmask {
+        Some(mask) => compiler.netmask(mask.into()),
+        None => compiler,
+    }
 }

@@ -81,7 +81,26 @@ pub enum Dialect {
     Modern,
 }
 
+/// The tables of the language: `testdata/pflang`.
+///
+/// # Panics
+///
+/// With every mistake in them.
+pub fn tests() -> Vec<Test> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pflang");
+    load(&folder).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
 impl Test {
+    /// A compiler in its dialect, which knows the names of this machine.
+    pub fn compiler(&self) -> pflang::Compiler {
+        crate::names::compiler(self.linktype, self.netmask).dialect(match self.dialect {
+            Dialect::Default => pflang::Dialect::default(),
+            Dialect::Strict => pflang::Dialect::STRICT,
+            Dialect::Modern => pflang::Dialect::MODERN,
+        })
+    }
+
     /// How many cases the test holds: one for each packet, or one for the error.
     pub fn cases(&self) -> usize {
         match &self.expected {

@@ -162,8 +162,7 @@ fn bytecode_of_nonsense() {
 
 #[test]
 fn programs_of_pfmatch() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/match");
-    let tests = testkit::matches::load(&folder).expect("the tables");
+    let tests = testkit::matches::tests();
     for_each_input(600, |rng| {
         let mut text = rng.pick(&tests).program.clone();
         if rng.chance(1, 2) {

@@ -26,7 +26,7 @@ fn instruction(pc: usize, line: &str) -> Result<Insn, String> {
     if label.trim().parse() != Ok(pc) {
         return Err(format!(
             "this is instruction {pc}, not {}: a line is missing or twice there",
-            label.trim()
+            shortened(label.trim())
         ));
     }
     let rest = rest.trim();
@@ -56,9 +56,9 @@ fn instruction(pc: usize, line: &str) -> Result<Insn, String> {
         "st" => cell(operand).map(|k| plain(op::ST, k)).ok_or_else(bad),
         "stx" => cell(operand).map(|k| plain(op::STX, k)).ok_or_else(bad),
         "ja" | "jmp" => {
-            let target: i64 = operand.parse().map_err(|_| bad())?;
-            // A jump backwards has a negative distance, in 32 bits.
-            Ok(plain(op::JMP | op::JA, target.wrapping_sub(pc as i64 + 1) as u32))
+            // As `bpf_image` prints it; a jump backwards has a negative distance, in 32 bits.
+            let target: i32 = operand.parse().map_err(|_| bad())?;
+            Ok(plain(op::JMP | op::JA, (target as u32).wrapping_sub(pc as u32 + 1)))
         }
         "jeq" => jump(op::JEQ),
         "jgt" => jump(op::JGT),

@@ -98,7 +98,7 @@ fn filters_and_files<'a>(
         return Ok((filters?, words));
     }
     if let Some(path) = &args.filter_file {
-        return Ok((vec![language::from_file(path)?], words));
+        return Ok((vec![language::text_in(path, false)?], words));
     }
     if !args.rest.is_empty() {
         refuse_captures_as_filter(args, known)?;

@@ -58,8 +58,8 @@ pub(crate) fn options(args: &PfmatchArgs) -> ProgramOptions {
 
 fn program_and_files(args: &MatchArgs) -> Result<(FilterText, Vec<PathBuf>), Failure> {
     let (source, files) = match (&args.program_file, args.words.split_first()) {
-        (Some(path), _) => (language::program_file(path)?, &args.words[..]),
-        (None, Some((first, files))) => (language::filter_text(std::slice::from_ref(first))?, files),
+        (Some(path), _) => (language::text_in(path, true)?, &args.words[..]),
+        (None, Some((first, files))) => (language::text(std::slice::from_ref(first), true)?, files),
         (None, None) => {
             return Err(Failure::user("no program given")
                 .help("sluss match --count 'match { tcp => a, otherwise => b }' trace.pcap"));

@@ -66,7 +66,7 @@ rows! {
     GNUTELLA "Gnutella" "Download" 2;
     EDONKEY "eDonkey" "Download" 2;
     BITTORRENT "BitTorrent" "Download" 1;
-    SKYPECALL "SkypeCall" / "SKYPE_CALL" "VoIP" 2 ["Skype_TeamsCall", "SKYPE_TEAMS_CALL"];
+    SKYPECALL "SkypeCall" / "SKYPE_CALL" "VoIP" 2 ["Skype_TeamsCall", "SKYPE_TEAMS_CALL", "TeamsCall", "MSTEAMS_CALL"];
     SIGNAL "Signal" "Chat" 2;
     MEMCACHED "Memcached" "Network" 2;
     SMBV23 "SMBv23" "System" 2;

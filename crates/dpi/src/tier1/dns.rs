@@ -3,8 +3,8 @@
 //! Asked of the bytes: a header of an operation that is in use with plausible counts, and questions and records that fill the message to its end, of classes that exist.
 //! NetBIOS names have the format too, types of their own, and a port that is left to them.
 //!
-//! The three are told apart by port where the format is found (5353, 5355, 53). Elsewhere a question that nobody would ask a resolver, one without
-//! recursion and without a number, or for a name of one label, is left alone, and names below `.local` are mDNS's.
+//! The three are told apart by port where the format is found (5353, 5355, 53). Elsewhere what asks for recursion is DNS's, and so are the record of EDNS and an answer with authority;
+//! names below `.local` are mDNS's, and what is neither is left alone.
 
 use super::answer::Answer;
 use super::reader::Reader;
@@ -27,6 +27,8 @@ struct Shape {
     local: bool,
     /// Whether a class has the bit that only mDNS has (RFC 6762 sections 5.4 and 10.2).
     top_bit: bool,
+    /// Whether it has the record of EDNS (RFC 6891 section 6.1), or answers with authority.
+    is_of_dns: bool,
     /// Labels of the first name.
     labels: usize,
 }
@@ -37,11 +39,12 @@ pub(super) fn detect_udp(message: &Message) -> Answer {
     if on(137) {
         return Answer::No;
     }
-    if on(5353) || !on(53) && !on(5355) && (shape.local || shape.top_bit) && shape.id == 0 {
+    let is_elsewhere = !on(53) && !on(5355);
+    if on(5353) || is_elsewhere && (shape.local || shape.top_bit) && !shape.recursion {
         Answer::yes(Protocol::MDNS, "DNS format of mDNS")
     } else if on(5355) {
         Answer::yes(Protocol::LLMNR, "DNS format on LLMNR's port")
-    } else if on(53) || shape.recursion || shape.id != 0 && shape.labels > 1 {
+    } else if on(53) || shape.recursion || shape.id != 0 && shape.is_of_dns {
         Answer::yes(Protocol::DNS, "DNS message")
     } else {
         Answer::No
@@ -56,13 +59,22 @@ pub(super) fn detect_tcp(stream: &[u8]) -> Answer {
         return Answer::No;
     }
     match reader.take(len) {
-        None if reader.rest().len() >= HEADER => Answer::likely(Protocol::DNS, "DNS header"),
+        None if has_question(reader.rest()) => Answer::likely(Protocol::DNS, "DNS header and question"),
         None => Answer::Maybe,
         Some(message) => match parse(message, false) {
             Some(shape) if shape.recursion || shape.labels > 1 => Answer::yes(Protocol::DNS, "DNS message"),
             _ => Answer::No,
         },
     }
+}
+
+/// Whether a message that is not whole has its first question.
+fn has_question(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    let (_, count, _) = (reader.u32(), reader.u16(), reader.take(6));
+    let mut shape =
+        Shape { id: 0, recursion: false, local: false, top_bit: false, is_of_dns: false, labels: 0 };
+    count.is_some_and(|count| count > 0) && question(&mut reader, &mut shape, true).is_some()
 }
 
 /// Whether flags and counts are possible, as far as they came.
@@ -89,7 +101,14 @@ fn parse(bytes: &[u8], cut: bool) -> Option<Shape> {
     let (id, flags) = (reader.u16()?, reader.u16()?);
     let questions = reader.u16()?;
     let records = [reader.u16()?, reader.u16()?, reader.u16()?].map(u32::from).iter().sum::<u32>();
-    let mut shape = Shape { id, recursion: flags & 0x100 != 0, local: false, top_bit: false, labels: 0 };
+    let mut shape = Shape {
+        id,
+        recursion: flags & 0x100 != 0,
+        local: false,
+        top_bit: false,
+        is_of_dns: flags & 0x8400 == 0x8400,
+        labels: 0,
+    };
     if flags & 0x8000 == 0 && questions == 0 && flags >> 11 & 0xf == 0 && records == 0 {
         return None;
     }
@@ -121,6 +140,7 @@ fn record(reader: &mut Reader, shape: &mut Shape, first: bool) -> Option<()> {
     let (kind, class, _ttl) = (reader.u16()?, reader.u16()?, reader.u32()?);
     reader.vector16()?;
     if kind == TYPE_OPT {
+        shape.is_of_dns = true;
         return Some(());
     }
     shape.top_bit |= class & 0x8000 != 0;

@@ -10,19 +10,21 @@ pub(super) mod extension {
     pub(in super::super) const SUPPORTED_VERSIONS: u16 = 43;
 }
 
-/// A ClientHello, well-formed in all that is looked at.
+/// A ClientHello.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClientHello<'a> {
     /// The version that stands in front.
     pub(super) version: u16,
     /// Cipher suites, two bytes each.
     pub(super) ciphers: &'a [u8],
-    /// The extensions, each with its header.
+    /// The extensions, each with its header, as far as they are there.
     extensions: &'a [u8],
+    /// Whether the extensions end where the message does.
+    pub(super) is_sound: bool,
 }
 
 impl<'a> ClientHello<'a> {
-    /// Parses the message behind its header, to its end.
+    /// Parses the message behind its header, or what has come of it: up to the extensions it must be well-formed.
     pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         let mut reader = Reader::new(body);
         let version = reader.u16()?;
@@ -30,20 +32,20 @@ impl<'a> ClientHello<'a> {
         let session = reader.vector8()?;
         let ciphers = reader.vector16()?;
         let compressions = reader.vector8()?;
-        let extensions = if reader.is_empty() { &[] } else { reader.vector16()? };
         let sound = (0x0300..=0x0304).contains(&version)
             && session.len() <= 32
             && !ciphers.is_empty()
             && ciphers.len() % 2 == 0
-            && !compressions.is_empty()
-            && reader.is_empty();
-        let _sound = self::extensions(extensions)?;
-        sound.then_some(ClientHello { version, ciphers, extensions })
+            && !compressions.is_empty();
+        let stated = reader.u16().map_or(0, usize::from);
+        let extensions = reader.rest();
+        let is_sound = extensions.len() == stated && self::extensions(extensions).is_some();
+        sound.then_some(ClientHello { version, ciphers, extensions, is_sound })
     }
 
     /// Its extensions, type and value, in their order.
     pub(super) fn extensions(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
-        self::extensions(self.extensions).into_iter().flatten()
+        each(self.extensions)
     }
 
     /// The value of an extension.
@@ -81,13 +83,14 @@ impl<'a> ClientHello<'a> {
 
 /// Extensions, type and value; `None` if they do not end where their list does.
 pub(super) fn extensions(list: &[u8]) -> Option<impl Iterator<Item = (u16, &[u8])>> {
-    let next = |reader: &mut Reader<'_>| Some((reader.u16()?, reader.vector16()?.len()));
+    let len: usize = each(list).map(|(_, value)| 4 + value.len()).sum();
+    (len == list.len()).then(|| each(list))
+}
+
+/// Extensions up to one that is not whole.
+fn each<'a>(list: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
     let mut reader = Reader::new(list);
-    while !reader.is_empty() {
-        next(&mut reader)?;
-    }
-    let mut reader = Reader::new(list);
-    Some(std::iter::from_fn(move || Some((reader.u16()?, reader.vector16()?))))
+    std::iter::from_fn(move || Some((reader.u16()?, reader.vector16()?)))
 }
 
 /// Numbers of two bytes.

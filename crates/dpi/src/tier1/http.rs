@@ -59,7 +59,7 @@ fn preface(rest: &[u8]) -> Answer {
 
 fn of_request(request: &Request, rest: &[u8], talk: Talk) -> Answer {
     let headers = Headers::read(rest);
-    if !headers.complete && rest.len() < HEADERS_MAX && talk.peer.is_empty() {
+    if !headers.complete && rest.len() < HEADERS_MAX && talk.peer.is_empty() && !talk.cut {
         return Answer::likely(Protocol::HTTP, "HTTP request line");
     }
     let host = headers.host.or_else(|| authority(request));
@@ -85,13 +85,13 @@ fn response(line: &Line, talk: Talk) -> Answer {
         && let Some(request) = asked.request()
         && is_version_1(request.version)
     {
-        return of_request(&request, asked.rest, Talk { this: talk.peer, peer: talk.this });
+        return of_request(&request, asked.rest, Talk { this: talk.peer, peer: talk.this, ..talk });
     }
     let headers = Headers::read(line.rest);
     if is_ipp(headers.content_type) {
         return Answer::yes(Protocol::IPP, "HTTP content application/ipp");
     }
-    if headers.complete || line.rest.len() >= HEADERS_MAX || !talk.peer.is_empty() {
+    if headers.complete || line.rest.len() >= HEADERS_MAX || !talk.peer.is_empty() || talk.cut {
         Answer::yes(Protocol::HTTP, "HTTP status line")
     } else {
         Answer::likely(Protocol::HTTP, "HTTP status line")

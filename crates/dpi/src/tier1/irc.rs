@@ -66,10 +66,14 @@ fn server(line: &Line, talk: Talk) -> Answer {
     let mut words = line.text.split(|&byte| byte == b' ');
     let (prefix, command) = (words.next().unwrap_or_default(), words.next());
     let is_user = prefix.contains(&b'!') && prefix.contains(&b'@');
-    if asked || is_user || command == Some(b"001") {
+    // Names of servers have dots.
+    let is_host = prefix.contains(&b'.');
+    if asked || is_user || is_host && command == Some(b"001") {
         Answer::yes(Protocol::IRC, "IRC command and reply")
-    } else {
+    } else if is_host || line.begins(b"NOTICE AUTH :") {
         Answer::likely(Protocol::IRC, "IRC message of a server")
+    } else {
+        Answer::Maybe
     }
 }
 

@@ -21,12 +21,12 @@ pub(super) enum Transport {
     Quic,
 }
 
-/// Server name, protocol inside and fingerprint.
+/// Server name, protocol inside, and the fingerprint of a hello that is whole.
 pub(super) fn details(hello: &ClientHello, transport: Transport) -> Details {
     Details {
         sni: hello.server_name().and_then(text),
         alpn: hello.alpn().and_then(text),
-        ja4: Some(fingerprint(hello, transport).into()),
+        ja4: hello.is_sound.then(|| fingerprint(hello, transport).into()),
     }
 }
 

@@ -36,7 +36,7 @@ fn is_ntp(bytes: &[u8]) -> bool {
     // Seconds of the four timestamps.
     let [reference, origin, receive, transmit] = [16, 24, 32, 40].map(word);
     // Root delay and dispersion, as 16.16 bits: up to a minute, or a little below zero.
-    let is_short = |value: u32| value < 64 << 16 || value >= 0xffff_0000;
+    let is_short = |value: u32| !(64 << 16..0xffff_0000).contains(&value);
     let near = |a: u32, b: u32, seconds: u32| b.wrapping_sub(a) < seconds || a.wrapping_sub(b) < seconds;
     // A clock is synchronised seldom, or never.
     let since = |reference: u32, now: u32| reference == 0 || near(reference, now, 32 * 86_400);

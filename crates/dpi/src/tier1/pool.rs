@@ -2,7 +2,7 @@
 
 use super::tcp::Tcp;
 use super::udp::Udp;
-use super::{Limits, Usage};
+use super::{Limits, Step, Usage};
 use crate::Verdict;
 
 /// The state of a flow that waits for more packets. It has one owner, the flow.
@@ -59,8 +59,36 @@ impl Pool {
         Pool { limits, ..Pool::default() }
     }
 
+    /// Looks at a flow's next packet with its state, or with a fresh one, which is kept if the flow is undecided. Where there is no room, the flow is not ours, and counted.
+    pub(super) fn look(
+        &mut self,
+        id: &mut Option<StateId>,
+        fresh: impl FnOnce() -> State,
+        look: impl FnOnce(&mut State) -> Step,
+    ) -> Step {
+        let Some(id) = *id else {
+            let mut state = fresh();
+            let step = look(&mut state);
+            if matches!(step, Step::Undecided) {
+                *id = self.hold(state);
+            }
+            return if matches!(step, Step::Undecided) && id.is_none() { Step::NotOurs } else { step };
+        };
+        let Some(state) = self.states.get_mut(id.0 as usize).and_then(Option::as_deref_mut) else {
+            return Step::NotOurs;
+        };
+        self.bytes -= state.bytes();
+        let step = look(state);
+        self.bytes += state.bytes();
+        if self.bytes > self.limits.bytes && matches!(step, Step::Undecided) {
+            self.full += 1;
+            return Step::NotOurs;
+        }
+        step
+    }
+
     /// Takes in a state; `None`, and counted, if there is no room for it.
-    pub(super) fn hold(&mut self, state: State) -> Option<StateId> {
+    fn hold(&mut self, state: State) -> Option<StateId> {
         let bytes = state.bytes();
         if self.bytes + bytes > self.limits.bytes {
             self.full += 1;
@@ -84,19 +112,6 @@ impl Pool {
 
     pub(super) fn get(&self, id: StateId) -> Option<&State> {
         self.states.get(id.0 as usize)?.as_deref()
-    }
-
-    /// Changes a state; `None`, and counted, if it has grown beyond what there is room for.
-    pub(super) fn change<R>(&mut self, id: StateId, change: impl FnOnce(&mut State) -> R) -> Option<R> {
-        let state = self.states.get_mut(id.0 as usize)?.as_deref_mut()?;
-        self.bytes -= state.bytes();
-        let result = change(state);
-        self.bytes += state.bytes();
-        if self.bytes > self.limits.bytes {
-            self.full += 1;
-            return None;
-        }
-        Some(result)
     }
 
     pub(super) fn release(&mut self, id: StateId) {

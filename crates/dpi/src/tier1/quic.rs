@@ -79,7 +79,8 @@ pub(super) fn detect(message: &Message, state: &mut Option<Box<Quic>>, scratch: 
         }
         let whole = &datagram[..datagram.len() - reader.rest().len()];
         answer = match packet.kind {
-            Kind::Other if state.is_some() => Answer::Maybe,
+            Kind::Early | Kind::Other if state.is_some() => Answer::Maybe,
+            Kind::Early => early(message, &packet, state),
             Kind::Other => answer,
             Kind::Initial { .. } => initial(message, whole, &packet, state, scratch),
         };
@@ -95,6 +96,15 @@ pub(super) fn detect(message: &Message, state: &mut Option<Box<Quic>>, scratch: 
         return Answer::likely(Protocol::QUIC, "QUIC Initial header");
     }
     answer
+}
+
+/// 0-RTT has the number of the Initial that it overtook.
+fn early(message: &Message, packet: &Packet, state: &mut Option<Box<Quic>>) -> Answer {
+    let own = Connection::new(packet.connection).filter(|own| own.len >= CONNECTION_MIN);
+    let (Some(connection), Some(&version)) = (own, packet.versions.first()) else { return Answer::No };
+    *state =
+        Some(Box::new(Quic { forward: message.forward, version, connection, crypto: Pieces::default() }));
+    Answer::likely(Protocol::QUIC, "QUIC 0-RTT header")
 }
 
 /// Decrypts an Initial, and takes in what of the hello is in it.
@@ -155,11 +165,13 @@ struct Packet<'a> {
     kind: Kind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Where its packet number is.
     Initial { number_off: usize },
-    /// 0-RTT or Handshake.
+    /// 0-RTT.
+    Early,
+    /// Handshake.
     Other,
 }
 
@@ -173,7 +185,7 @@ impl<'a> Packet<'a> {
         whole.take(usize::try_from(len).ok()?)?;
         *reader = whole;
         let kind =
-            if let Kind::Initial { .. } = packet.kind { Kind::Initial { number_off } } else { Kind::Other };
+            if let Kind::Initial { .. } = packet.kind { Kind::Initial { number_off } } else { packet.kind };
         Some(Packet { kind, ..packet })
     }
 
@@ -190,7 +202,11 @@ impl<'a> Packet<'a> {
             let token = varint(reader)?;
             reader.take(usize::try_from(token).ok()?)?;
         }
-        let kind = if kind == keys::INITIAL { Kind::Initial { number_off: 0 } } else { Kind::Other };
+        let kind = match kind {
+            keys::INITIAL => Kind::Initial { number_off: 0 },
+            keys::EARLY => Kind::Early,
+            _ => Kind::Other,
+        };
         Some(Packet { versions, connection, kind })
     }
 }

@@ -28,7 +28,7 @@ fn is_rtcp(bytes: &[u8]) -> Option<()> {
         let count = usize::from(head & 0x1f);
         let fits = match kind {
             SENDER_REPORT => words >= 6 + 6 * count,
-            RECEIVER_REPORT => words >= 1 + 6 * count,
+            RECEIVER_REPORT => words > 6 * count,
             SOURCES => words >= 2 * count,
             BYE => words >= count,
             204..=207 => words >= 2,

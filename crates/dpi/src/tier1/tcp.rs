@@ -1,7 +1,6 @@
 //! Flows over TCP: the beginnings of their two streams, and who is asked about them.
 
 use super::answer::Answer;
-use super::pool::{Pool, State, StateId};
 use super::startline::Line;
 use super::stream::Stream;
 use super::{
@@ -20,6 +19,8 @@ pub(super) struct Talk<'a> {
     pub(super) this: &'a [u8],
     /// Beginning of the other direction's stream.
     pub(super) peer: &'a [u8],
+    /// Whether the packet was cut, so that the rest of what it says will not come.
+    pub(super) cut: bool,
 }
 
 /// What of a flow is kept.
@@ -61,11 +62,9 @@ impl Tcp {
     }
 
     /// Takes in what was answered about a side.
-    fn settle(&mut self, at: usize, answer: Answer, cut: bool) -> Step {
+    fn settle(&mut self, at: usize, answer: Answer) -> Step {
         self.sides[at].standing = match answer {
             Answer::Yes(verdict, details) => return Step::Decided(verdict, details),
-            // The rest was not captured.
-            Answer::Likely(verdict) if cut => return Step::Decided(verdict, Details::default()),
             Answer::Likely(verdict) => Standing::Likely(verdict),
             Answer::Maybe => Standing::Maybe,
             Answer::No => Standing::No,
@@ -94,7 +93,7 @@ impl Tcp {
     }
 
     /// Takes in a packet.
-    fn add(&mut self, message: &Message) -> Step {
+    pub(super) fn add(&mut self, message: &Message) -> Step {
         self.packets = self.packets.saturating_add(1);
         let at = usize::from(!message.forward);
         let side = &mut self.sides[at];
@@ -103,13 +102,21 @@ impl Tcp {
         }
         // The first of its direction is looked at where it lies, and kept only if it must be.
         if side.stream.is_empty() && message.start.is_none_or(|start| start == message.sequence) {
-            let answer = detect(Talk { this: message.payload, peer: self.sides[1 - at].stream.prefix() });
+            let answer = detect(Talk {
+                this: message.payload,
+                peer: self.sides[1 - at].stream.prefix(),
+                cut: message.cut,
+            });
+            let stream = &mut self.sides[at].stream;
             let kept = match answer {
                 Answer::Yes(..) => Ok(()),
-                Answer::No if message.start.is_some() => Ok(self.sides[at].stream.begin(message)),
-                _ => self.sides[at].stream.add(message),
+                Answer::No if message.start.is_some() => {
+                    stream.begin(message);
+                    Ok(())
+                }
+                _ => stream.add(message),
             };
-            return if kept.is_ok() { self.settle(at, answer, message.cut) } else { Step::NotOurs };
+            return if kept.is_ok() { self.settle(at, answer) } else { Step::NotOurs };
         }
         let seen = self.sides[at].stream.prefix().len();
         if self.sides[at].stream.add(message).is_err() {
@@ -119,38 +126,30 @@ impl Tcp {
         if this.is_empty() || this.len() == seen {
             return self.budget();
         }
-        let answer = detect(Talk { this, peer });
-        self.settle(at, answer, message.cut)
+        let answer = detect(Talk { this, peer, cut: message.cut });
+        self.settle(at, answer)
     }
 }
 
-pub(super) fn inspect(pool: &mut Pool, state: &mut Option<StateId>, message: &Message) -> Step {
-    let step = match *state {
-        Some(id) => pool.change(id, |state| match state {
-            State::Tcp(tcp) => tcp.add(message),
-            State::Udp(_) => Step::NotOurs,
-        }),
-        None => {
-            let mut tcp = Tcp::default();
-            let step = tcp.add(message);
-            if matches!(step, Step::Undecided) {
-                *state = pool.hold(State::Tcp(tcp));
-            }
-            (!matches!(step, Step::Undecided) || state.is_some()).then_some(step)
-        }
-    };
-    step.unwrap_or(Step::NotOurs)
-}
-
-/// Asks the detectors that the first byte leaves.
+/// What the stream is.
 fn detect(talk: Talk) -> Answer {
-    let Talk { this, .. } = talk;
-    // Begins with a length, which may be any byte.
-    if let yes @ Answer::Yes(..) = mysql::detect(this) {
-        return yes;
+    match ask(talk) {
+        Answer::Likely(verdict) if talk.cut => Answer::Yes(verdict, Details::default()),
+        answer => answer,
     }
+}
+
+/// Asks the detectors.
+fn ask(talk: Talk) -> Answer {
+    // Begins with a length, which may be any byte.
+    mysql::detect(talk.this).or(|| by_first_byte(talk))
+}
+
+/// Asks those that the first byte leaves.
+fn by_first_byte(talk: Talk) -> Answer {
+    let Talk { this, .. } = talk;
     match this[0] {
-        0x16 => tls::detect(this),
+        0x16 => tls::detect(talk),
         0x14 | 0x15 | 0x17 => tls::detect_later(this),
         0x03 => h323::detect(this).or(|| rtmp::detect(talk)),
         0x13 => bittorrent::detect(this),

@@ -8,8 +8,9 @@ use super::startline::Line;
 use crate::{Message, Protocol};
 
 const INIT: &[u8] = b"TS3INIT1";
-/// Where the packets of version 2 that connect have their sum.
+/// Where version 2's packets that connect or ask for life have their sum, and those with data, which count parts in front of it.
 const SUM_OFF: usize = 16;
+const SUM_OFF_DATA: usize = 20;
 
 pub(super) fn detect_udp(message: &Message) -> Answer {
     let payload = message.payload;
@@ -18,9 +19,8 @@ pub(super) fn detect_udp(message: &Message) -> Answer {
         return Answer::yes(Protocol::TEAMSPEAK, "TeamSpeak 3 handshake");
     }
     match payload {
-        [0xf0..=0xf4, 0xbe, ..] if has_sum(payload) => {
-            Answer::yes(Protocol::TEAMSPEAK, "TeamSpeak 2 packet with its sum")
-        }
+        [0xf4, 0xbe, ..] if has_sum(payload, SUM_OFF) => version_2(),
+        [0xf0, 0xbe, ..] if has_sum(payload, SUM_OFF_DATA) => version_2(),
         _ => Answer::No,
     }
 }
@@ -40,9 +40,13 @@ pub(super) fn detect_query(line: &Line) -> Answer {
     }
 }
 
-fn has_sum(payload: &[u8]) -> bool {
+fn version_2() -> Answer {
+    Answer::yes(Protocol::TEAMSPEAK, "TeamSpeak 2 packet with its sum")
+}
+
+fn has_sum(payload: &[u8], off: usize) -> bool {
     let (Some(head), Some(sum), Some(tail)) =
-        (payload.get(..SUM_OFF), payload.get(SUM_OFF..SUM_OFF + 4), payload.get(SUM_OFF + 4..))
+        (payload.get(..off), payload.get(off..off + 4), payload.get(off + 4..))
     else {
         return false;
     };

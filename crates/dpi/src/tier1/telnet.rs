@@ -11,13 +11,13 @@ const SB: u8 = 250;
 const SE: u8 = 240;
 
 pub(super) fn detect(talk: Talk) -> Answer {
-    let peer = negotiations(talk.peer).map_or(0, |(count, _)| count);
+    let is_text = |rest: &[u8]| rest.iter().all(|byte| matches!(byte, b'\t'..=b'\r' | b' '..=b'~'));
+    let peer = negotiations(talk.peer).filter(|(_, rest)| is_text(rest)).map_or(0, |(count, _)| count);
     match negotiations(talk.this) {
         Some((2.., _)) => Answer::yes(Protocol::TELNET, "Telnet negotiation"),
+        Some((1, rest)) if !is_text(rest) => Answer::No,
         Some((1, _)) if peer > 0 => Answer::yes(Protocol::TELNET, "Telnet negotiation"),
-        Some((1, rest)) if rest.iter().all(|byte| matches!(byte, b'\t'..=b'\r' | b' '..=b'~')) => {
-            Answer::likely(Protocol::TELNET, "Telnet negotiation")
-        }
+        Some((1, _)) => Answer::likely(Protocol::TELNET, "Telnet negotiation"),
         Some((0, [IAC] | [IAC, 251..=254])) => Answer::Maybe,
         _ => Answer::No,
     }

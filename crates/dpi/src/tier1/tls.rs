@@ -7,7 +7,8 @@ use super::answer::Answer;
 use super::hello::ClientHello;
 use super::ja4::{self, Transport};
 use super::reader::Reader;
-use crate::Protocol;
+use super::tcp::Talk;
+use crate::{Details, Protocol};
 use std::borrow::Cow;
 
 /// Content type of handshake records.
@@ -20,33 +21,49 @@ const HELLO_MAX: u32 = 16_384 + 4;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 
-pub(super) fn detect(stream: &[u8]) -> Answer {
-    let handshake = match handshake(stream) {
-        Some(handshake) => handshake,
-        None => return Answer::No,
-    };
+pub(super) fn detect(talk: Talk) -> Answer {
+    let Some(handshake) = handshake(talk.this) else { return Answer::No };
     let mut reader = Reader::new(&handshake);
     let Some(kind) = reader.u8() else { return Answer::Maybe };
     if kind != CLIENT_HELLO && kind != SERVER_HELLO {
         return Answer::No;
     }
     let Some(len) = reader.u24() else { return Answer::Maybe };
-    if len > HELLO_MAX || len < 38 {
-        return Answer::No;
-    }
-    if reader.rest().first().is_some_and(|&major| major != 3) {
+    if !(38..=HELLO_MAX).contains(&len) || reader.rest().first().is_some_and(|&major| major != 3) {
         return Answer::No;
     }
     let evidence = if kind == CLIENT_HELLO { "TLS ClientHello" } else { "TLS ServerHello" };
     match reader.take(len as usize) {
+        None if !may_be_hello(reader.rest(), kind) => Answer::No,
+        None if talk.cut => Answer::partly(Protocol::TLS, evidence).with(details_of_part(talk.this)),
         None => Answer::likely(Protocol::TLS, evidence),
         Some(body) if kind == CLIENT_HELLO => match ClientHello::parse(body) {
             Some(hello) => Answer::yes(Protocol::TLS, evidence).with(ja4::details(&hello, Transport::Tcp)),
             None => Answer::No,
         },
-        Some(body) if is_server_hello(body) => Answer::yes(Protocol::TLS, evidence),
+        // A part of the client's hello was lost.
+        Some(body) if is_server_hello(body) => {
+            Answer::yes(Protocol::TLS, evidence).with(details_of_part(talk.peer))
+        }
         Some(_) => Answer::No,
     }
+}
+
+/// Whether what has come of a hello can be one: version, length of the session's number, and number of cipher suites fit, as far as they are there.
+fn may_be_hello(part: &[u8], kind: u8) -> bool {
+    const SESSION: usize = 2 + 32;
+    let session = part.get(SESSION).map(|&len| usize::from(len));
+    let ciphers_low = session.and_then(|len| part.get(SESSION + 1 + len + 1));
+    part.get(..2).is_none_or(|version| version[0] == 3 && version[1] <= 4)
+        && session.is_none_or(|len| len <= 32)
+        && (kind == SERVER_HELLO || ciphers_low.is_none_or(|low| low % 2 == 0))
+}
+
+/// What is known of a client whose hello will not be whole.
+fn details_of_part(stream: &[u8]) -> Details {
+    let handshake = handshake(stream).unwrap_or_default();
+    let hello = handshake.get(4..).filter(|_| handshake[0] == CLIENT_HELLO).and_then(ClientHello::parse);
+    hello.map_or_else(Details::default, |hello| ja4::details(&hello, Transport::Tcp))
 }
 
 /// Records of a connection whose handshake was not seen: change of ciphers, alerts, data.
@@ -56,9 +73,15 @@ pub(super) fn detect_later(stream: &[u8]) -> Answer {
     let mut whole = 0;
     while !reader.is_empty() {
         let (kind, version, len) = (reader.u8(), reader.u16(), reader.u16());
-        let known = kind.is_none_or(|kind| (20..=24).contains(&kind))
-            && version.is_none_or(|version| (0x0300..=0x0304).contains(&version))
-            && len.is_none_or(|len| (1..=RECORD_MAX + 2048).contains(&len));
+        // A change of ciphers has one byte, an alert two and what protects them.
+        let max = match kind {
+            Some(20) => 1,
+            Some(21) => 64,
+            Some(22..=24) | None => RECORD_MAX + 2048,
+            Some(_) => return Answer::No,
+        };
+        let known = version.is_none_or(|version| (0x0300..=0x0303).contains(&version))
+            && len.is_none_or(|len| (1..=max).contains(&len));
         match len {
             _ if !known => return Answer::No,
             None if whole == 0 => return Answer::Maybe,

@@ -2,7 +2,6 @@
 
 use super::answer::Answer;
 use super::bittorrent::Utp;
-use super::pool::{Pool, State, StateId};
 use super::quic::{self, Quic};
 use super::startline::Line;
 use super::{
@@ -32,7 +31,8 @@ impl Udp {
         self.quic.as_ref().map_or(0, |quic| quic.bytes())
     }
 
-    fn add(&mut self, scratch: &mut quic::Scratch, message: &Message) -> Step {
+    /// Takes in a packet.
+    pub(super) fn add(&mut self, scratch: &mut quic::Scratch, message: &Message) -> Step {
         self.packets = self.packets.saturating_add(1);
         match self.detect(scratch, message) {
             Answer::Yes(verdict, details) => return Step::Decided(verdict, details),
@@ -57,6 +57,11 @@ impl Udp {
 
     /// Asks the detectors that the first byte leaves; a message of DNS may have any.
     fn detect(&mut self, scratch: &mut quic::Scratch, message: &Message) -> Answer {
+        // Keep-alives say nothing (RFC 5626 section 3.5.1, and zeros that open a way through a NAT).
+        if message.payload.len() <= 4 && message.payload.iter().all(|byte| matches!(byte, b'\r' | b'\n' | 0))
+        {
+            return Answer::Maybe;
+        }
         let first = message.payload[0];
         let answer = match first {
             0x00..=0x3f => {
@@ -93,27 +98,4 @@ impl Udp {
         };
         sip.or(|| bittorrent::detect_udp(message)).or(|| teamspeak::detect_udp(message))
     }
-}
-
-pub(super) fn inspect(
-    pool: &mut Pool,
-    scratch: &mut quic::Scratch,
-    state: &mut Option<StateId>,
-    message: &Message,
-) -> Step {
-    let step = match *state {
-        Some(id) => pool.change(id, |state| match state {
-            State::Udp(udp) => udp.add(scratch, message),
-            State::Tcp(_) => Step::NotOurs,
-        }),
-        None => {
-            let mut udp = Udp::default();
-            let step = udp.add(scratch, message);
-            if matches!(step, Step::Undecided) {
-                *state = pool.hold(State::Udp(udp));
-            }
-            (!matches!(step, Step::Undecided) || state.is_some()).then_some(step)
-        }
-    };
-    step.unwrap_or(Step::NotOurs)
 }

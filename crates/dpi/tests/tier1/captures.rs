@@ -1,6 +1,6 @@
 //! Captures: those of the repository, and SnabbWall's where they are at hand.
 
-use crate::flows::{Flow, flows};
+use crate::flows::{Flow, Variant, flows};
 use dpi::protocol::Naming;
 use dpi::tier1::Tier1;
 use dpi::{Protocol, Verdict};
@@ -10,15 +10,15 @@ use std::process::Command;
 use testkit::corpus::{Capture, captures};
 
 /// Flows with what was found of them; nothing is held behind them.
-fn identified(capture: &Capture) -> Vec<Flow> {
+fn identified(capture: &Capture, variant: Variant) -> Vec<Flow> {
     let mut tier1 = Tier1::default();
-    let flows = flows(capture, &mut tier1);
+    let flows = flows(capture, variant, &mut tier1);
     assert_eq!((tier1.usage().states, tier1.usage().bytes), (0, 0));
     flows
 }
 
 fn found(capture: &Capture) -> BTreeSet<Protocol> {
-    let verdicts = identified(capture).into_iter().filter_map(|flow| flow.verdict);
+    let verdicts = identified(capture, Variant::Recorded).into_iter().filter_map(|flow| flow.verdict);
     verdicts.map(|(Verdict { protocol, .. }, _)| protocol).collect()
 }
 
@@ -71,6 +71,42 @@ fn the_repositorys_captures_are_identified() {
     }
 }
 
+/// Recorded conversations on other ports, and in other segments, are what they were.
+#[test]
+fn what_is_done_to_captures_changes_nothing() {
+    let formats = [Protocol::DNS, Protocol::MDNS, Protocol::LLMNR];
+    for capture in captures() {
+        let recorded = identified(&capture, Variant::Recorded);
+        let split = |in_half, swapped| Variant::Split { in_half, swapped };
+        for variant in [
+            Variant::OtherPorts,
+            split(true, false),
+            split(true, true),
+            split(false, false),
+            split(false, true),
+        ] {
+            for (was, is) in recorded.iter().zip(identified(&capture, variant)) {
+                let protocol = |flow: &Flow| flow.verdict.map(|(verdict, _)| verdict.protocol);
+                let how = format!(
+                    "{}: {variant:?} of {:?}: {was:?} became {is:?}",
+                    capture.path.display(),
+                    was.ends
+                );
+                if variant == Variant::OtherPorts
+                    && protocol(was).is_some_and(|protocol| formats.contains(&protocol))
+                {
+                    assert!(protocol(&is).is_none_or(|protocol| formats.contains(&protocol)), "{how}");
+                } else {
+                    assert!(
+                        protocol(&is) == protocol(was) && (was.is_cut || is.details == was.details),
+                        "{how}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn each_server_name_that_tshark_finds_is_found() {
     let mut count = 0;
@@ -82,8 +118,10 @@ fn each_server_name_that_tshark_finds_is_found() {
             testkit::say("SKIPPED: no tshark");
             return;
         };
-        let names: Vec<String> =
-            identified(&capture).into_iter().filter_map(|flow| flow.details.sni.map(String::from)).collect();
+        let names: Vec<String> = identified(&capture, Variant::Recorded)
+            .into_iter()
+            .filter_map(|flow| flow.details.sni.map(String::from))
+            .collect();
         for name in &expected {
             assert!(names.contains(name), "{}: no {name} in {names:?}", capture.path.display());
         }

@@ -184,7 +184,9 @@ pub(crate) fn check_on(case: &Case, ports: (u16, u16), segments: &[Segment], kno
 #[track_caller]
 pub(crate) fn check_not_else(case: &Case, ports: (u16, u16), segments: &[Segment], known: Known, how: &str) {
     let outcome = run(case.transport, ports, segments, known);
-    let protocols = [case.protocol, case.master];
+    // Printing is HTTP until its type of content has come.
+    let carrier = if case.protocol == Protocol::IPP { Protocol::HTTP } else { case.master };
+    let protocols = [case.protocol, carrier];
     let lies =
         |verdict: &Verdict| case.name.contains("says-it-is") && verdict.confidence == Confidence::Partial;
     let fits = outcome.verdict.is_none_or(|verdict| protocols.contains(&verdict.protocol) || lies(&verdict));

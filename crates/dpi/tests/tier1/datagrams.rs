@@ -64,13 +64,18 @@ fn names() -> Vec<Case> {
             &[(b"\xc0\x0c", 5, 1, b"\x03www\xc0\x10"), (b"\xc0\x2d", 1, 1, address)],
         )),
         dns("dns-no-such-name").server(query(0xff00, 0x8183, "no.example", 1, 1)),
-        dns("dns-iterative").client(query(0x2222, 0, "ns.example.org", 1, 1)),
+        dns("dns-iterative").client(query(0x2222, 0, "ns.example.org", 1, 1)).named_by_port(),
+        dns("dns-answer-with-authority").server(query(0x2222, 0x8400, "ns.example.org", 1, 1)),
         Case::tcp("dns-tcp", Protocol::DNS, 53).client(over_tcp(edns(0x0102, "a.example"))),
         mdns("mdns").client(query(0, 0, "_ipp._tcp.local", 12, 0x8001)),
         mdns("mdns-response")
             .client(response(0, 0x8400, None, &[(&name("printer.local"), 1, 0x8001, address)]))
             .named_by_port(),
         mdns("mdns-reverse").client(query(0, 0, "1.2.0.192.in-addr.arpa", 12, 1)).named_by_port(),
+        mdns("mdns-with-number").client(query(0x1111, 0, "_http._tcp.local", 12, 1)),
+        Case::udp("llmnr-reverse", Protocol::LLMNR, 5355)
+            .client(query(0x3333, 0, "1.2.0.192.in-addr.arpa", 12, 1))
+            .named_by_port(),
         Case::udp("llmnr", Protocol::LLMNR, 5355).client(query(0x3333, 0, "printer", 1, 1)).named_by_port(),
     ]
 }

@@ -18,14 +18,49 @@ pub(crate) struct Flow {
     pub(crate) details: Details,
     /// Whether it was left to tier 2.
     pub(crate) is_left: bool,
-    /// Packets with payload.
+    /// Packets with payload that were looked at.
     pub(crate) packets: usize,
+    /// Whether less was captured of some packet than was sent.
+    pub(crate) is_cut: bool,
     state: Option<StateId>,
     starts: [Option<u32>; 2],
 }
 
+/// What is done to a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variant {
+    Recorded,
+    /// No port is what it was.
+    OtherPorts,
+    /// Each segment is two: of one byte, or of halves, and the second may come first.
+    Split {
+        in_half: bool,
+        swapped: bool,
+    },
+}
+
+impl Variant {
+    fn port(self, port: u16) -> u16 {
+        if self == Variant::OtherPorts { 20_000 + port.wrapping_mul(40_503) % 40_000 } else { port }
+    }
+
+    /// A payload in parts, each with its offset.
+    fn parts(self, payload: &[u8], transport: u8) -> Vec<(usize, &[u8])> {
+        let Variant::Split { in_half, swapped } = self else { return vec![(0, payload)] };
+        if transport != 6 || payload.len() < 2 {
+            return vec![(0, payload)];
+        }
+        let at = if in_half { payload.len() / 2 } else { 1 };
+        let mut parts = vec![(0, &payload[..at]), (at, &payload[at..])];
+        if swapped {
+            parts.reverse();
+        }
+        parts
+    }
+}
+
 /// The flows of a capture, in the order of their first packets.
-pub(crate) fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
+pub(crate) fn flows(capture: &Capture, variant: Variant, tier1: &mut Tier1) -> Vec<Flow> {
     let mut flows: Vec<Flow> = Vec::new();
     let mut numbers = HashMap::new();
     for packet in &capture.packets {
@@ -46,29 +81,31 @@ pub(crate) fn flows(capture: &Capture, tier1: &mut Tier1) -> Vec<Flow> {
         if is_syn {
             flow.starts[usize::from(!forward)] = Some(sequence.wrapping_add(1));
         }
-        let payload = &packet.bytes[layers.payload()];
-        if payload.is_empty() || flow.verdict.is_some() || flow.is_left {
-            flow.packets += usize::from(!payload.is_empty());
-            continue;
-        }
-        flow.packets += 1;
-        let message = Message {
-            transport: tuple.protocol,
-            ipv6: from.is_ipv6(),
-            forward,
-            source_port: src_port,
-            destination_port: dst_port,
-            sequence: sequence.wrapping_add(u32::from(is_syn)),
-            start: flow.starts[usize::from(!forward)],
-            payload,
-            cut: (packet.wire_len as usize) > packet.bytes.len(),
-        };
-        match tier1.inspect(&mut flow.state, &message) {
-            Step::Decided(verdict, details) => {
-                (flow.verdict, flow.details) = (Some((verdict, flow.packets)), details);
+        let whole = &packet.bytes[layers.payload()];
+        flow.is_cut |= packet.wire_len as usize > packet.bytes.len();
+        for (offset, payload) in variant.parts(whole, tuple.protocol) {
+            if payload.is_empty() || flow.verdict.is_some() || flow.is_left {
+                break;
             }
-            Step::Undecided => {}
-            Step::NotOurs => flow.is_left = true,
+            flow.packets += 1;
+            let message = Message {
+                transport: tuple.protocol,
+                ipv6: from.is_ipv6(),
+                forward,
+                source_port: variant.port(src_port),
+                destination_port: variant.port(dst_port),
+                sequence: sequence.wrapping_add(u32::from(is_syn) + offset as u32),
+                start: flow.starts[usize::from(!forward)],
+                payload,
+                cut: packet.wire_len as usize > packet.bytes.len() && offset + payload.len() == whole.len(),
+            };
+            match tier1.inspect(&mut flow.state, &message) {
+                Step::Decided(verdict, details) => {
+                    (flow.verdict, flow.details) = (Some((verdict, flow.packets)), details);
+                }
+                Step::Undecided => {}
+                Step::NotOurs => flow.is_left = true,
+            }
         }
     }
     for flow in &mut flows {

@@ -10,7 +10,7 @@ fn cases() -> Vec<Case> {
         tcp("rdp").client(hex("0300 0013 0e e0 0000 0000 00 01 00 08 00 03 00 00 00")),
         tcp("iso-8073-as-siemens").client(hex("0300 0016 11 e0 0000 0001 00 c1 02 0100 c2 02 0102 c0 01 0a")),
         tcp("q931-without-h225").client(hex("0300 000e 08 02 1234 05 04 03 8890a5")),
-        tcp("mysql").server(b"\x4a\0\0\0\x0a5.5.5-10\0\x01\0\0\0abcdefgh\0\xff\xf7\x08\x02\0"),
+        tcp("mysql-of-wrong-length").server(b"\x4a\0\0\0\x0a5.5.5-10\0\x01\0\0\0abcdefgh\0\xff\xf7\x08\x02\0"),
         tcp("postgres").client(hex("00000008 04d2162f")),
         tcp("ldap").client(hex("300c 0201 01 6007 0201 03 0400 8000")),
         tcp("rpc").client(hex("80000028 12345678 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000")),

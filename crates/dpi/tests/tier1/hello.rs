@@ -108,6 +108,16 @@ pub(crate) fn cases() -> Vec<Case> {
             .client([records(&chrome, 16_384), vec![23, 3, 3, 0, 1, 9]].concat())
             .sni("www.example.com")
             .alpn("h2"),
+        tls("tls-hello-with-a-part-lost")
+            .client(&records(&padded(1800), 16_384)[..1460])
+            .server(&server)
+            .sni("large.example"),
+        tls("tls-hello-whose-extensions-do-not-end")
+            .client(records(
+                &hello(0x0303, &[0x1301], Some(&[server_name("odd.example"), vec![0, 21, 0, 9, 1]].concat())),
+                16_384,
+            ))
+            .sni("odd.example"),
         tls("tls-data-midstream").client([&[23, 3, 3, 0, 41][..], &[0xa5; 41]].concat()),
         tls("tls-records-midstream")
             .server([&[20, 3, 3, 0, 1, 1, 23, 3, 3, 4, 0][..], &[0xa5; 900]].concat()),

@@ -2,8 +2,8 @@
 
 use crate::case::{Case, Known, Segment, check, check_not_else, check_on, run};
 use crate::cases;
-use dpi::Protocol;
 use dpi::tier1::{Limits, PACKETS_MAX, Step, Tier1};
+use dpi::{Confidence, Protocol};
 use testkit::rng::Rng;
 
 /// Ports of others, and of nobody.
@@ -189,6 +189,19 @@ fn what_is_cut_is_never_something_else() {
 }
 
 #[test]
+fn a_hello_that_was_cut_tells_what_it_has() {
+    let case = cases().into_iter().find(|case| case.name == "tls-specification-of-ja4").expect("a case");
+    let mut segments = case.segments();
+    segments[0].bytes.truncate(220);
+    let outcome = run(case.transport, case.ports, &segments, Known::Cut);
+    assert_eq!(
+        outcome.verdict.map(|verdict| (verdict.protocol, verdict.confidence)),
+        Some((Protocol::TLS, Confidence::Partial))
+    );
+    assert_eq!((outcome.details.sni, outcome.details.ja4), (case.sni.map(Into::into), None));
+}
+
+#[test]
 fn noise_is_nothing() {
     let mut rng = Rng::new(7);
     let first: Vec<u8> = cases().iter().map(|case| case.turns[0].1[0]).collect();
@@ -227,7 +240,7 @@ fn memory_is_bounded_and_what_finds_no_room_is_counted() {
     let limits = Limits { states: 100, bytes: 50_000 };
     let mut tier1 = Tier1::new(limits);
     let mut states = Vec::new();
-    let payload = [&b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"[..], &[7; 1400]].concat();
+    let payload = [&b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"[..], &[8; 1400]].concat();
     let (transport, ipv6, forward, source_port, destination_port) = (6, false, true, 1, 2);
     for _ in 0..1000 {
         let mut state = None;

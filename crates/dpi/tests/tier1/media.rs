@@ -56,19 +56,22 @@ pub(crate) fn cases() -> Vec<Case> {
             [b"TS3INIT1".to_vec(), hex("0065 0000 88 0650bc06 00 5f5e1000 01020304 0000000000000000")]
                 .concat(),
         ),
-        Case::udp("teamspeak-2", Protocol::TEAMSPEAK, 8767).client(teamspeak_2()),
+        Case::udp("teamspeak-2", Protocol::TEAMSPEAK, 8767).client(teamspeak_2(0xf4, 16)),
+        Case::udp("teamspeak-2-midstream", Protocol::TEAMSPEAK, 8767).client(teamspeak_2(0xf0, 20)),
         rtmp("rtmp", 0, true),
         rtmp("rtmp-with-digests", 0x0a00_2d02, false),
     ]
 }
 
-/// The first packet of a TeamSpeak 2 connection: class and kind, session, client, number, sum, and names.
-fn teamspeak_2() -> Vec<u8> {
-    let mut bytes = hex("f4be 0300 00000000 00000000 01000000 00000000");
+/// A packet of a TeamSpeak 2 connection: class and kind, session, client, number, sum, and names; one with data has counts of its parts in front of the sum.
+fn teamspeak_2(class: u8, sum_off: usize) -> Vec<u8> {
+    let mut bytes = hex("00be 0300 00000000 00000000 01000000");
+    bytes[0] = class;
+    bytes.resize(sum_off + 4, 0);
     bytes.extend([&[9][..], b"TeamSpeak", &[0; 20], &[10], b"Linux 2 32", &[0; 19]].concat());
     bytes.resize(180, 0);
     let sum = crc32(&bytes);
-    bytes[16..20].copy_from_slice(&sum.to_le_bytes());
+    bytes[sum_off..sum_off + 4].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 

@@ -1,4 +1,4 @@
-//! BitTorrent, in its five forms.
+//! BitTorrent, in its five forms, and a database.
 
 use crate::case::{Case, hex};
 use dpi::Protocol;
@@ -13,6 +13,8 @@ pub(crate) fn cases() -> Vec<Case> {
     };
     vec![
         Case::tcp("bittorrent", Protocol::BITTORRENT, 6881).client(&handshake).server(&handshake),
+        Case::tcp("mysql", Protocol::MYSQL, 3306)
+            .server(b"\x38\0\0\0\x0a5.7.44-log\0\x07\0\0\0abcdefgh\0\xff\xf7\x08\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0"),
         udp("bittorrent-dht-ping").client(b"d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe"),
         udp("bittorrent-dht-response").server(b"d1:rd2:id20:mnopqrstuvwxyz123456e1:t2:aa1:y1:re"),
         udp("bittorrent-dht-response-with-address").server(

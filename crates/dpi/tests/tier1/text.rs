@@ -43,11 +43,10 @@ fn over_http() -> Vec<Case> {
     vec![
         Case::tcp("ipp", Protocol::IPP, 631)
             .client("POST /printers/lp HTTP/1.1\r\nHost: printer:631\r\nContent-Type: application/ipp\r\n\r\n\x01\x01\0\x0b")
-            .over(Protocol::HTTP)
             .sni("printer"),
         Case::tcp("ipp-response", Protocol::IPP, 631)
             .server("HTTP/1.1 200 OK\r\nContent-Type: application/IPP; x=y\r\n\r\n")
-            .over(Protocol::HTTP),
+            ,
         Case::tcp("http-on-ipps-port", Protocol::HTTP, 631)
             .client("GET /admin HTTP/1.1\r\nHost: printer\r\n\r\n")
             .sni("printer"),
@@ -109,6 +108,10 @@ fn sessions() -> Vec<Case> {
         rtsp("rtsp-response").server("RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n"),
         rtsp("rtsp-any-options").client("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n"),
         Case::udp("sip", Protocol::SIP, 5060).client(invite).server(ringing),
+        Case::udp("sip-behind-keep-alives", Protocol::SIP, 5060)
+            .client("\r\n\r\n")
+            .client([0; 4])
+            .client(invite),
         Case::udp("sip-response", Protocol::SIP, 5060).server(ringing),
         Case::udp("sip-custom-method", Protocol::SIP, 5060).client("FOO-bar sip:x@y SIP/2.0\r\n\r\n"),
         Case::tcp("sip-tcp", Protocol::SIP, 5060).client(invite),

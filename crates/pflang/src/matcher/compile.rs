@@ -78,19 +78,18 @@ impl Compiler {
     pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
         let read = self.read_match(source)?;
         let LoweredProgram { handlers, leaves, .. } = read.lowered;
-        let mut with_arguments: Vec<String> = Vec::new();
-        for (handler, _) in leaves.iter().filter(|(_, values)| !values.is_empty()) {
-            let name = &handlers[handler as usize];
-            if !with_arguments.contains(name) {
-                with_arguments.push(name.clone());
-            }
-        }
+        let mut with_arguments: Vec<u32> =
+            leaves.iter().filter(|(_, values)| !values.is_empty()).map(|(handler, _)| handler).collect();
+        with_arguments.sort_unstable();
+        with_arguments.dedup();
+        let with_arguments =
+            with_arguments.iter().map(|&handler| handlers[handler as usize].clone()).collect();
         Ok(MatchParts { handlers, with_arguments, inputs: read.program.ast.inputs })
     }
 
     /// A program up to its tree of tests.
     pub(crate) fn read_match(&self, source: &str) -> Result<ReadMatch, Error> {
-        let substituted = Substituted::of(source, &self.substitutions);
+        let substituted = Substituted::of(source, &self.substitutions, &self.limits);
         let substituted = substituted.map_err(|found| Error::new(found, source.into()))?;
         let clock = Clock::new(self.limits);
         let program = program::parse(&substituted.text, &self.inputs, &self.dialect, &self.limits);

@@ -129,10 +129,24 @@ impl Matcher {
     /// # Panics
     /// If there is no row for each packet.
     pub fn call_burst(&self, packets: &[Packet<'_>], rows: &[u32], calls: &mut Calls) {
+        self.call_burst_by(packets, rows, calls, |leaves| {
+            self.0.decision.run_burst_with(packets, rows, leaves)
+        });
+    }
+
+    /// The same, by something else that gives the leaf of each packet.
+    #[doc(hidden)]
+    pub fn call_burst_by(
+        &self,
+        packets: &[Packet<'_>],
+        rows: &[u32],
+        calls: &mut Calls,
+        run: impl FnOnce(&mut [u32]),
+    ) {
         let Calls { leaves, values } = calls;
         leaves.resize(packets.len(), REJECT);
         values.clear();
-        self.0.decision.run_burst_with(packets, rows, leaves);
+        run(leaves);
         let width = self.0.inputs.len();
         for (i, (&leaf, packet)) in leaves.iter().zip(packets).enumerate() {
             self.push_values(leaf, *packet, &rows[i * width..(i + 1) * width], values);

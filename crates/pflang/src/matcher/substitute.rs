@@ -2,6 +2,7 @@
 
 use crate::Span;
 use crate::diag::{Code, Diagnostic};
+use crate::options::Limits;
 use crate::syntax::lex::begins_comment;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +16,11 @@ pub(super) struct Substituted {
 
 impl Substituted {
     /// Replaces each `$name` outside of comments. `$` and a digit that is no name is left: it is an ARCnet address.
-    pub(super) fn of(source: &str, table: &BTreeMap<String, String>) -> Result<Substituted, Box<Diagnostic>> {
+    pub(super) fn of(
+        source: &str,
+        table: &BTreeMap<String, String>,
+        limits: &Limits,
+    ) -> Result<Substituted, Box<Diagnostic>> {
         let mut substituted = Substituted { text: String::new(), replaced: Vec::new() };
         let bytes = source.as_bytes();
         let (mut copied, mut at) = (0, 0);
@@ -30,6 +35,7 @@ impl Substituted {
                 Some(value) => {
                     substituted.text.push_str(&source[copied..at]);
                     let begin = substituted.text.len();
+                    limits.check_source(begin + value.len(), "program with its names replaced")?;
                     substituted.text.push_str(value);
                     substituted.replaced.push((begin..substituted.text.len(), at..at + 1 + len));
                     copied = at + 1 + len;
@@ -110,16 +116,27 @@ mod tests {
             ("host a--$long_name", "host a--x"),
             ("$5 $ é", "$5 $ é"),
         ] {
-            assert_eq!(Substituted::of(source, &table()).map(|of| of.text).unwrap_or_default(), text);
+            assert_eq!(
+                Substituted::of(source, &table(), &Limits::default()).map(|of| of.text).unwrap_or_default(),
+                text
+            );
         }
-        let error = Substituted::of("match { $nope => w }", &table()).err().unwrap();
+        let error = Substituted::of("match { $nope => w }", &table(), &Limits::default()).err().unwrap();
         assert_eq!((error.code, error.span), (Code::UnknownName, Span::new(8, 13)));
+    }
+
+    #[test]
+    fn a_text_that_grows_too_large_is_refused_before_it_does() {
+        let limits = Limits { source_bytes: 1000, ..Limits::default() };
+        let text = |names: usize| Substituted::of(&"$a".repeat(names), &table(), &limits);
+        assert!(text(90).is_ok());
+        assert_eq!(text(91).err().map(|error| error.code), Some(Code::Limit));
     }
 
     #[test]
     fn places_are_told_as_written() {
         let source = "match { $a and $long_name => w }";
-        let of = Substituted::of(source, &table()).unwrap();
+        let of = Substituted::of(source, &table(), &Limits::default()).unwrap();
         let place = |part: &str| {
             let at = of.text.find(part).unwrap();
             of.as_written(Span::new(at as u32, (at + part.len()) as u32)).text(source)

@@ -78,7 +78,7 @@ pub fn parse(source: &str, inputs: &[String], dialect: &Dialect, limits: &Limits
     limits.check_source(source.len(), "program").map_err(wrong)?;
     let tokens = lex_within(source, Within::Program);
     let mut parser = Parser::new(&tokens, dialect, limits);
-    parser.ast.inputs = inputs.to_vec();
+    inputs.iter().for_each(|input| parser.add_input(input.clone()));
     match parser.program() {
         Ok(lines) => Ok(Program { ast: parser.ast, lines }),
         Err(found) => Err(Wrong { test: parser.test_around(found.span), found }),

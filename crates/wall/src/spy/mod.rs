@@ -93,7 +93,6 @@ pub struct Spy {
     books: Books,
     waits: bool,
     outcomes: Option<Outcomes>,
-    numbers: u32,
     /// Packets that are told of when tier 2 has answered: which of the burst, its question, how many had been submitted with it.
     deferred: Vec<(usize, u32, u32)>,
 }
@@ -108,6 +107,8 @@ struct Books {
     identified: Vec<Record>,
     ended: Vec<Record>,
     counts: Identified,
+    /// The number of the last flow.
+    number: u32,
     /// Flows over whose question could not be asked.
     unasked: u64,
 }
@@ -159,11 +160,11 @@ impl Spy {
                 identified: Vec::new(),
                 ended: Vec::new(),
                 counts: Identified::default(),
+                number: 0,
                 unasked: 0,
             },
             waits: settings.waits,
             outcomes: settings.outcomes,
-            numbers: 0,
             deferred: Vec::new(),
         })
     }
@@ -264,8 +265,7 @@ impl Spy {
             return;
         };
         if seen.is_new {
-            self.numbers = self.numbers.wrapping_add(1);
-            *look = Look::new(self.numbers, seen.decoded.direction);
+            *look = Look::new(self.books.next_number(), seen.decoded.direction);
         }
         look.count = look.count.saturating_add(1);
         if look.phase() == Phase::Settled {
@@ -475,6 +475,9 @@ impl Spy {
             }
             asker.close(at);
             if let Some(verdict) = verdict.filter(|_| record.verdict.by != By::Tier1) {
+                if record.verdict.by == By::Nobody {
+                    self.books.counts.count(verdict.by);
+                }
                 record.verdict = verdict;
                 record.details = (answer.details != Details::default()).then(|| Box::new(answer.details));
             }
@@ -578,19 +581,28 @@ impl Identified {
 }
 
 impl Books {
+    fn next_number(&mut self) -> u32 {
+        self.number = self.number.wrapping_add(1);
+        self.number
+    }
+
     /// A flow is over.
     fn end(&mut self, ended: Ended<Look>, tier1: &mut Tier1, asker: Option<&mut Asker>, waits: bool) {
         let mut look = ended.value;
+        if look.number == 0 {
+            // It made room for another before it was looked at, in the same burst.
+            look.number = self.next_number();
+        }
         let mut record = self.record(&ended.key, &ended.stats, &look, why(ended.why));
         if let Some(place) = look.details() {
             record.details = self.store.take(place);
         }
         match (look.state(), asker) {
-            (State::Tier1(bits), _) => record.conclude(tier1, bits),
+            (State::Tier1(bits), _) => self.conclude(&mut record, tier1, bits),
             (State::Asked(at), Some(asker)) => {
                 let state = asker.question(at).tier1.take();
                 if let Some(bits) = state {
-                    record.conclude(tier1, bits);
+                    self.conclude(&mut record, tier1, bits);
                 }
                 let question = asker.question(at);
                 question.slot = None;
@@ -614,6 +626,16 @@ impl Books {
         }
         look.set_state(State::None);
         self.over(record);
+    }
+
+    /// With what tier 1 takes a flow for, now that nothing more comes.
+    fn conclude(&mut self, record: &mut Record, tier1: &mut Tier1, bits: u32) {
+        if let Some(verdict) = tier1.conclude(&mut Some(StateId::from_bits(bits))) {
+            if record.verdict.by == By::Nobody {
+                self.counts.count(verdict.by);
+            }
+            record.verdict = verdict;
+        }
     }
 
     /// Tells of a flow that is over, and of which all is known.
@@ -654,15 +676,6 @@ impl Books {
     fn hand_over(&mut self) {
         if let Some(ledger) = &self.ledger {
             ledger.add(&mut self.identified, &mut self.ended);
-        }
-    }
-}
-
-impl Record {
-    /// With what tier 1 takes the flow for, now that nothing more comes.
-    fn conclude(&mut self, tier1: &mut Tier1, bits: u32) {
-        if let Some(verdict) = tier1.conclude(&mut Some(StateId::from_bits(bits))) {
-            self.verdict = verdict;
         }
     }
 }

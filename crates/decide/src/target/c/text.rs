@@ -1,6 +1,6 @@
 //! Names, numbers and comments as C allows them.
 
-/// Words that are no names: of C up to C23, and those that the text itself needs.
+/// Words that are no names: of C up to C23, and those of <stddef.h>, which the text needs. Those of <stdint.h> see [`is_integer`].
 const RESERVED: &[&str] = &[
     "alignas",
     "alignof",
@@ -34,6 +34,10 @@ const RESERVED: &[&str] = &[
     "short",
     "signed",
     "size_t",
+    "ptrdiff_t",
+    "wchar_t",
+    "NULL",
+    "offsetof",
     "sizeof",
     "static",
     "static_assert",
@@ -44,9 +48,6 @@ const RESERVED: &[&str] = &[
     "typedef",
     "typeof",
     "typeof_unqual",
-    "uint32_t",
-    "uint64_t",
-    "uint8_t",
     "union",
     "unsigned",
     "void",
@@ -68,11 +69,16 @@ pub fn identifier(name: &str) -> String {
     let name: String = name.chars().map(allowed).collect();
     let first = name.chars().next();
     // A leading `_` is for the implementation, and `SLUSS_` for the macros in front of the function.
-    let is_taken = RESERVED.contains(&name.as_str()) || name.starts_with("SLUSS_");
+    let is_taken = RESERVED.contains(&name.as_str()) || name.starts_with("SLUSS_") || is_integer(&name);
     if is_taken || first.is_none_or(|c| c.is_ascii_digit() || c == '_') {
         return format!("filter_{name}");
     }
     name
+}
+
+/// Whether it is a type of <stdint.h>, or a name that later versions of it may have: `int_fast8_t`.
+fn is_integer(name: &str) -> bool {
+    name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint"))
 }
 
 /// A text that may stand in a comment: it ends none, begins none, and no compiler has anything to say of it.
@@ -128,6 +134,7 @@ mod tests {
             ("", "filter_"),
             ("int", "filter_int"),
             ("main", "filter_main"),
+            ("uint16_t", "filter_uint16_t"),
             ("_x", "filter__x"),
             ("SLUSS_BE16", "filter_SLUSS_BE16"),
             ("é", "filter__"),

@@ -9,6 +9,7 @@ use crate::filled::filled;
 use crate::ir::verify::Outputs;
 use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Order, Pool, Size, Value, ValueId};
 use crate::target::lir::layout::Layout;
+use crate::target::lir::named::{Needed, load_name};
 use crate::target::lir::switch::merged;
 use crate::target::lir::uses::Use;
 use std::cell::Cell;
@@ -28,9 +29,7 @@ pub(super) struct Values<'g> {
     pool: &'g Pool,
     /// By value: its variable, if it has one.
     names: Vec<Option<String>>,
-    /// By value: the search that has seen it last.
-    seen: Vec<u32>,
-    search: u32,
+    needed: Needed,
     /// What of the surroundings the text names.
     needs: [Cell<bool>; NEEDS],
     /// By value: whether its variable is set anywhere.
@@ -76,8 +75,7 @@ impl<'g> Values<'g> {
         let mut values = Values {
             pool,
             names: filled(None, pool.value_count()),
-            seen: filled(0, pool.value_count()),
-            search: 0,
+            needed: Needed::new(pool),
             needs: Default::default(),
             is_set: filled(false, pool.value_count()),
         };
@@ -92,7 +90,7 @@ impl<'g> Values<'g> {
                 continue;
             }
             let inside =
-                values.operands(id).filter(|v| values.names[v.index()].is_none()).map(|v| depths[v.index()]);
+                operands(pool, id).filter(|v| values.names[v.index()].is_none()).map(|v| depths[v.index()]);
             depths[id.index()] = 1 + inside.max().unwrap_or(0);
             if times > 1 || twice || uses[id.index()].pinned || depths[id.index()] > DEPTH_MAX {
                 let name = load_name(pool, id).filter(|name| taken.insert(name.clone()));
@@ -132,7 +130,7 @@ impl<'g> Values<'g> {
         }
         for id in (0..pool.value_count() as u32).rev().map(ValueId) {
             if wanted[id.index()].times > 0 {
-                self.operands(id).for_each(|operand| wanted[operand.index()].times += 1);
+                operands(pool, id).for_each(|operand| wanted[operand.index()].times += 1);
                 match pool.get(id) {
                     // Macros name what they are given more than once.
                     Value::Load { base, size: Size::B2 | Size::B4, .. } => wanted[base.index()].twice = true,
@@ -159,15 +157,6 @@ impl<'g> Values<'g> {
             }
             Value::Op(..) | Value::Const(_) | Value::Len | Value::Input(_) => false,
         }
-    }
-
-    /// The operands that the text of a value names.
-    fn operands(&self, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
-        let vanishes = match self.pool.get(id) {
-            Value::Op(BinOp::Shl | BinOp::Shr, _, by) => self.pool.as_const(by).is_some_and(|by| by > 31),
-            _ => false,
-        };
-        self.pool.operands(id).filter(move |_| !vanishes)
     }
 
     /// The operands that the text of a condition names.
@@ -248,21 +237,9 @@ impl<'g> Values<'g> {
         roots: impl IntoIterator<Item = ValueId>,
         held: &[ValueId],
     ) -> Vec<ValueId> {
-        self.search += 1;
-        let mut pending: Vec<ValueId> = roots.into_iter().collect();
-        let mut needed = Vec::new();
-        while let Some(id) = pending.pop() {
-            let seen = std::mem::replace(&mut self.seen[id.index()], self.search) == self.search;
-            if seen || held.binary_search(&id).is_ok() {
-                continue;
-            }
-            if self.names[id.index()].is_some() {
-                self.is_set[id.index()] = true;
-                needed.push(id);
-            }
-            pending.extend(self.operands(id));
-        }
-        needed.sort_unstable();
+        let (pool, names) = (self.pool, &self.names);
+        let needed = self.needed.of(roots, held, |id| operands(pool, id), |id| names[id.index()].is_some());
+        needed.iter().for_each(|value| self.is_set[value.index()] = true);
         needed
     }
 
@@ -423,10 +400,11 @@ struct Wanted {
     twice: bool,
 }
 
-/// A name that says what was loaded, where that is at a fixed place.
-fn load_name(pool: &Pool, id: ValueId) -> Option<String> {
-    let Value::Load { base, offset, size, order } = pool.get(id) else { return None };
-    let at = u64::from(pool.as_const(base)?) + u64::from(offset);
-    let kind = if order == Order::Little { "le" } else { "u" };
-    Some(format!("{kind}{}_at_{at}", 8 * size.bytes()))
+/// The operands that the text of a value names.
+fn operands(pool: &Pool, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
+    let vanishes = match pool.get(id) {
+        Value::Op(BinOp::Shl | BinOp::Shr, _, by) => pool.as_const(by).is_some_and(|by| by > 31),
+        _ => false,
+    };
+    pool.operands(id).filter(move |_| !vanishes)
 }

@@ -14,6 +14,7 @@ pub mod allocate;
 mod chain;
 pub(crate) mod held;
 pub(crate) mod layout;
+pub(crate) mod named;
 pub mod program;
 pub mod select;
 pub(crate) mod switch;

@@ -50,6 +50,8 @@ pub enum Answers<'a> {
 
 /// Nodes of one function.
 const NODES_MAX: u32 = 800;
+/// Functions that one function makes: each is a constant of it, as its number may be, and LuaJIT allows 65,536.
+const GROUP: usize = 16_384;
 /// How many pinned values may be needed at once, and how many inputs there may be.
 const PINNED_MAX: usize = 100;
 const INPUTS_MAX: usize = 30;
@@ -65,12 +67,12 @@ pub fn chunk(
     source: &str,
 ) -> Result<String, NoCode> {
     let (graph, outputs) = (graph.graph(), graph.outputs());
+    if inputs.len().max(graph.pool.inputs() as usize) > INPUTS_MAX {
+        return Err(NoCode::TooComplex);
+    }
     let mut inputs = inputs.to_vec();
     inputs.extend((inputs.len() as u32..graph.pool.inputs()).map(|slot| format!("input{slot}_")));
     let inputs = parameters(&inputs);
-    if inputs.len() > INPUTS_MAX {
-        return Err(NoCode::TooComplex);
-    }
     let layout = layout(graph);
     let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {
@@ -321,14 +323,15 @@ impl<'g> Writer<'g> {
                 self.jumps[to.index()] += 1;
             }
         }
-        let mut functions = String::new();
+        let mut functions = Vec::new();
         for at in (0..self.heads.len()).rev() {
             let head = self.heads[at];
             let body = self.function(head, &sizes, &below);
             let parameters = self.parameters((at > 0).then_some(head));
             let begin = if at > 0 { format!("f[{at}] =") } else { "return".to_owned() };
-            let _ = writeln!(functions, "{begin} function({parameters})\n{body}end");
+            functions.push(format!("{begin} function({parameters})\n{body}end\n"));
         }
+        let first = functions.pop().unwrap_or_default();
         let mut out = self.values.head();
         if self.searches {
             out.push_str(RANK);
@@ -340,7 +343,7 @@ impl<'g> Writer<'g> {
             out.push_str("local f = {}\n");
         }
         out.push_str(&self.declarations);
-        out + &functions
+        out + &grouped(&functions) + &first
     }
 
     /// The lines of one function.
@@ -478,11 +481,16 @@ impl<'g> Writer<'g> {
                 let common = self.parameters(None);
                 let held = given.iter().filter_map(|value| self.values.names[value.index()].clone());
                 let all = [common].into_iter().chain(held).collect::<Vec<String>>().join(", ");
-                let mut functions = String::from("{\n");
-                for to in &targets {
-                    let _ = writeln!(functions, "   function({all}) {} end,", self.jump(*to));
+                let function = |to: &NodeId| format!("function({all}) {} end", self.jump(*to));
+                let functions = targets.iter().map(function);
+                if targets.len() <= GROUP {
+                    let entries: String = functions.map(|function| format!("   {function},\n")).collect();
+                    let _ = writeln!(self.declarations, "{name} = {{\n{entries}}}");
+                } else {
+                    let entry = |(i, function)| format!("{name}[{i}] = {function}\n");
+                    let entries: Vec<String> = (1..).zip(functions).map(entry).collect();
+                    let _ = write!(self.declarations, "{name} = {{}}\n{}", grouped(&entries));
                 }
-                let _ = writeln!(self.declarations, "{name} = {functions}}}");
                 tasks.push(Task::Line(format!("return {name}[at]({all})"), indent));
             }
         }
@@ -494,6 +502,18 @@ impl<'g> Writer<'g> {
             } else {
                 tasks.push(Task::Line(format!("if {} then {} end", question.yes, self.jump(to)), indent));
             }
+        }
+    }
+}
+
+/// Statements that set a function each, as many in a function around them as its constants may be.
+fn grouped(statements: &[String]) -> String {
+    match statements.len() <= GROUP {
+        true => statements.concat(),
+        false => {
+            let group =
+                |some: &[String]| format!("do local function make()\n{}end make() end\n", some.concat());
+            statements.chunks(GROUP).map(group).collect()
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, Order, Pool, Size, Value, Value
 use crate::opt::Ranges;
 use crate::target::lir::NoCode;
 use crate::target::lir::layout::Layout;
+use crate::target::lir::named::{Needed, load_name};
 use crate::target::lir::switch::merged;
 use crate::target::lir::uses::Use;
 use std::cell::Cell;
@@ -85,9 +86,7 @@ pub(super) struct Values<'g> {
     inputs: &'g [String],
     /// By value: its variable, if it has one.
     pub(super) names: Vec<Option<String>>,
-    /// By value: the search that has seen it last.
-    seen: Vec<u32>,
-    search: u32,
+    needed: Needed,
     needs: [Cell<bool>; NEEDS],
 }
 
@@ -107,8 +106,7 @@ impl<'g> Values<'g> {
             ranges,
             inputs,
             names: filled(None, pool.value_count()),
-            seen: filled(0, pool.value_count()),
-            search: 0,
+            needed: Needed::new(pool),
             needs: Default::default(),
         };
         // Where there are too many, what can be computed again is.
@@ -246,21 +244,7 @@ impl<'g> Values<'g> {
         roots: impl IntoIterator<Item = ValueId>,
         held: &[ValueId],
     ) -> Vec<ValueId> {
-        self.search += 1;
-        let mut pending: Vec<ValueId> = roots.into_iter().collect();
-        let mut needed = Vec::new();
-        while let Some(id) = pending.pop() {
-            let seen = std::mem::replace(&mut self.seen[id.index()], self.search) == self.search;
-            if seen || held.binary_search(&id).is_ok() {
-                continue;
-            }
-            if self.names[id.index()].is_some() {
-                needed.push(id);
-            }
-            pending.extend(self.pool.operands(id));
-        }
-        needed.sort_unstable();
-        needed
+        self.needed.of(roots, held, |id| self.pool.operands(id), |id| self.names[id.index()].is_some())
     }
 
     /// What a condition asks.
@@ -510,11 +494,3 @@ const HELPERS: [(Need, &str); 4] = [
          end\n   return t\nend\n",
     ),
 ];
-
-/// A name that says what was loaded, where that is at a fixed place.
-fn load_name(pool: &Pool, id: ValueId) -> Option<String> {
-    let Value::Load { base, offset, size, order } = pool.get(id) else { return None };
-    let at = u64::from(pool.as_const(base)?) + u64::from(offset);
-    let kind = if order == Order::Little { "le" } else { "u" };
-    Some(format!("{kind}{}_at_{at}", 8 * size.bytes()))
-}

@@ -8,6 +8,7 @@ use sha2::Sha256;
 
 /// Types of long headers, as version 1 numbers them.
 pub(super) const INITIAL: u8 = 0;
+pub(super) const EARLY: u8 = 1;
 pub(super) const RETRY: u8 = 3;
 
 /// Bytes of an authentication tag.

@@ -168,6 +168,12 @@ fn a_hello_may_come_in_any_frames_of_several_packets() {
         assert!(matches!(ask(&mut state, &example.packet(), false), Answer::Maybe));
         is_example(&ask(&mut state, order[1], true));
     }
+    // 0-RTT has overtaken them.
+    let mut state = None;
+    let early = [&hex("d000000001088394c8f03e51570800 4040")[..], &[7; 64]].concat();
+    assert!(matches!(ask(&mut state, &early, true), Answer::Likely(_)));
+    assert!(matches!(ask(&mut state, &first, true), Answer::Likely(_)));
+    is_example(&ask(&mut state, &second, true));
     // Both in one datagram.
     is_example(&ask(&mut None, &[first, second].concat(), true));
 }

@@ -2,6 +2,7 @@
 
 use crate::lower::Scope;
 use crate::syntax::ast::{Ast, Expr, ExprId};
+use std::collections::HashMap;
 
 /// Which tag or label a word asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,11 +14,11 @@ pub(super) struct Depth {
 }
 
 /// By word: which tag or label it asks for.
-pub(super) fn depths(ast: &Ast, scoped: bool) -> Vec<Depth> {
+pub(super) fn depths(ast: &Ast, scoped: bool) -> HashMap<ExprId, Depth> {
     let scope = if scoped { Scope::Parenthesis } else { Scope::Filter };
     let matched = counts(ast, Scope::Alternative);
-    let depth = |(before, matched): (usize, usize)| Depth { before, is_sure: before <= matched };
-    counts(ast, scope).into_iter().zip(matched).map(depth).collect()
+    let depth = |(id, before): (ExprId, usize)| (id, Depth { before, is_sure: before <= matched[&id] });
+    counts(ast, scope).into_iter().map(depth).collect()
 }
 
 /// The tags and labels in front of what stands to the right.
@@ -35,8 +36,8 @@ enum Task {
 }
 
 /// By word: how many of its kind stand in front of it, with encapsulations that end where `scope` says.
-fn counts(ast: &Ast, scope: Scope) -> Vec<usize> {
-    let mut counts = vec![0; ast.exprs.len()];
+fn counts(ast: &Ast, scope: Scope) -> HashMap<ExprId, usize> {
+    let mut counts = HashMap::new();
     let mut before = Before::default();
     let mut tasks: Vec<Task> = ast.root.map(Task::Visit).into_iter().collect();
     let (ends, ends_at_parenthesis) = (scope != Scope::Filter, scope == Scope::Parenthesis);
@@ -65,11 +66,11 @@ fn counts(ast: &Ast, scope: Scope) -> Vec<usize> {
                 tasks.push(Task::Visit(a));
             }
             Expr::Vlan(_) => {
-                counts[id.0 as usize] = before.tags;
+                counts.insert(id, before.tags);
                 before.tags += 1;
             }
             Expr::Mpls(_) => {
-                counts[id.0 as usize] = before.labels;
+                counts.insert(id, before.labels);
                 before.labels += 1;
             }
             // A frame or packet begins.

@@ -29,7 +29,8 @@ pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Explanatio
         match clause.test {
             None => told.lines.push(Line { depth, text: format!("otherwise {then}") }),
             Some(_) => {
-                let words = explain(&ast, &text, linktype, compiler.dialect, &*compiler.names);
+                let of_test = clause.test_span.text(&text);
+                let words = explain(&ast, of_test, linktype, compiler.dialect, &*compiler.names);
                 let mut test = words.lines.into_iter();
                 let head = test.next().map(|line| line.text).unwrap_or_default();
                 let (head, then) = match head.strip_suffix(':') {

@@ -21,7 +21,7 @@ pub(super) struct Written<'a> {
     unguarded: HashMap<ArithId, Lost>,
     pub(super) dialect: Dialect,
     pub(super) names: &'a dyn Names,
-    depths: Vec<Depth>,
+    depths: HashMap<ExprId, Depth>,
 }
 
 impl<'a> Written<'a> {
@@ -67,7 +67,7 @@ impl<'a> Written<'a> {
 
     /// Which tag or label a word asks for.
     pub(super) fn depth(&self, word: ExprId) -> Depth {
-        self.depths.get(word.0 as usize).copied().unwrap_or_default()
+        self.depths.get(&word).copied().unwrap_or_default()
     }
 
     /// What a load is read without being asked for.

@@ -64,7 +64,7 @@ pub(super) fn lints(ast: &Ast, mut unguarded: Vec<Unguarded>) -> Vec<Diagnostic>
 
 /// The loads of a filter whose guard is lost, in the order of the text. A name that nobody knows is taken for one that somebody knows.
 pub(crate) fn unguarded(ast: &Ast, options: &lower::Options<'_>) -> Vec<Unguarded> {
-    if !ast.exprs.iter().any(|expr| loses_guards(ast, expr)) {
+    if !ast.root.is_some_and(|root| super::has(ast, root, |expr| loses_guards(ast, expr))) {
         return Vec::new();
     }
     let clock = Clock::new(options.limits);

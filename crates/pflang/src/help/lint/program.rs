@@ -50,7 +50,7 @@ fn never_reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<Vec<Diagno
     let always = read.lowered.tree.push(TreeNode::True, Span::default());
     let reached = reached(compiler, read, always)?;
     let (mut lints, mut at) = (Vec::new(), 0);
-    // For each open block: whether it is entered, and whether `otherwise` has come.
+    // For each open block: whether it and those around it are entered, and whether `otherwise` has come.
     let mut open = vec![(true, false)];
     for line in &read.program.lines {
         let Line::Clause(clause) = line else {
@@ -61,8 +61,7 @@ fn never_reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<Vec<Diagno
         let number = at as u32 + 1;
         at += 1;
         let is_reached = reached.contains(&number);
-        let is_within = open.iter().all(|(is_entered, _)| *is_entered);
-        if let (false, true, Some((_, is_over))) = (is_reached, is_within, open.last()) {
+        if let (false, Some((true, is_over))) = (is_reached, open.last()) {
             let why = if *is_over {
                 "`otherwise` stands before it, which takes every packet"
             } else {
@@ -75,7 +74,8 @@ fn never_reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<Vec<Diagno
             *is_over |= clause.test.is_none();
         }
         if clause.call.is_none() {
-            open.push((is_reached, false));
+            let is_entered = is_reached && open.last().is_some_and(|(is_entered, _)| *is_entered);
+            open.push((is_entered, false));
         }
     }
     Ok(lints)

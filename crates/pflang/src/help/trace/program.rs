@@ -2,7 +2,7 @@
 
 use super::Trace;
 use super::members::shortened;
-use super::run::{Packet, Sets, run};
+use super::run::{Packet, Run, Sets};
 use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::Error;
@@ -82,6 +82,7 @@ impl Compiler {
         let packet = Packet { data, wire_len, inputs };
         let (ast, tree) = (&read.program.ast, &read.lowered.tree);
         let mut trace = MatchTrace { clauses: Vec::new(), call: None };
+        let mut run = Run::new(tree, Sets::new(ast, &[]), packet);
         // How deep the block is that was entered, and how many blocks are open that were not.
         let (mut depth, mut passed) = (0, 0_usize);
         for (line, clause) in read.program.lines.iter().zip(&read.lowered.clauses) {
@@ -97,7 +98,7 @@ impl Compiler {
                 passed += usize::from(is_block);
                 continue;
             }
-            let mut test = run(tree, root, Sets::new(ast, &[]), packet);
+            let mut test = run.trace(root);
             test.primitives = shortened(test.primitives);
             let holds = test.matches;
             let span = read.as_written(written.span);

@@ -46,24 +46,7 @@ impl Sets {
 }
 
 pub(super) fn run(tree: &Tree, root: TreeId, sets: Sets, packet: Packet<'_>) -> Trace {
-    let Sets { all, only_members } = sets;
-    let mut run = Run {
-        tree,
-        sets: all,
-        only_members,
-        exprs: Exprs::of_pool(&tree.pool),
-        packet,
-        values: vec![None; tree.pool.value_count()],
-        told_places: HashMap::new(),
-        primitives: Vec::new(),
-        late_members: Vec::new(),
-        late_places: HashMap::new(),
-        tasks: vec![Task::Visit(root, Outer::default())],
-    };
-    let matches = run.root() == Ok(true);
-    run.pass_over_rest();
-    run.primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
-    Trace { primitives: run.primitives, matches }
+    Run::new(tree, sets, packet).trace(root)
 }
 
 /// The places of the only member of a set, and of the set.
@@ -125,7 +108,8 @@ enum Task {
     Holds(usize),
 }
 
-struct Run<'t> {
+/// Runs of one packet through the tests of a tree.
+pub(super) struct Run<'t> {
     tree: &'t Tree,
     /// Places of sets, whose members have spans of their own.
     sets: HashSet<Span>,
@@ -133,8 +117,9 @@ struct Run<'t> {
     only_members: HashMap<Span, Span>,
     exprs: Exprs<'t>,
     packet: Packet<'t>,
-    /// Values that have been evaluated for this packet.
+    /// Values that have been evaluated in this run.
     values: Vec<Option<u32>>,
+    evaluated: Vec<ValueId>,
     /// The last primitive for which it was told how a place was found.
     told_places: HashMap<ValueId, usize>,
     primitives: Vec<TracedPrimitive>,
@@ -144,7 +129,39 @@ struct Run<'t> {
     tasks: Vec<Task>,
 }
 
-impl Run<'_> {
+impl<'t> Run<'t> {
+    pub(super) fn new(tree: &'t Tree, sets: Sets, packet: Packet<'t>) -> Self {
+        let Sets { all, only_members } = sets;
+        Run {
+            tree,
+            sets: all,
+            only_members,
+            exprs: Exprs::of_pool(&tree.pool),
+            packet,
+            values: vec![None; tree.pool.value_count()],
+            evaluated: Vec::new(),
+            told_places: HashMap::new(),
+            primitives: Vec::new(),
+            late_members: Vec::new(),
+            late_places: HashMap::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// Runs the packet through one of the tests, as if it were the first.
+    pub(super) fn trace(&mut self, root: TreeId) -> Trace {
+        self.evaluated.drain(..).for_each(|value| self.values[value.index()] = None);
+        self.told_places.clear();
+        self.tasks.push(Task::Visit(root, Outer::default()));
+        let matches = self.root() == Ok(true);
+        self.pass_over_rest();
+        self.late_members.clear();
+        self.late_places.clear();
+        let mut primitives = std::mem::take(&mut self.primitives);
+        primitives.retain(|primitive| primitive.span != Span::default() || !primitive.steps.is_empty());
+        Trace { primitives, matches }
+    }
+
     fn root(&mut self) -> Result<bool, Rejected> {
         let mut holds = true;
         while let Some(task) = self.tasks.pop() {
@@ -475,7 +492,10 @@ impl Run<'_> {
         missing.sort_unstable_by_key(|look| look.value);
         for Look { value, .. } in missing {
             match compute(pool, &self.values, self.packet, value) {
-                Ok(known) => self.values[value.index()] = Some(known),
+                Ok(known) => {
+                    self.values[value.index()] = Some(known);
+                    self.evaluated.push(value);
+                }
                 Err(why) => {
                     let (question, sides) = self.failure(value, why);
                     self.step(outer, question, sides, [value].into_iter(), why);

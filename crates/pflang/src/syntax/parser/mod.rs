@@ -35,6 +35,7 @@ use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::options::{Dialect, Limits};
 use expected::Expected;
+use std::collections::HashMap;
 use stop::Stop;
 
 /// The result of a step: boxed, since an error is rare and large.
@@ -180,6 +181,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) dialect: &'a Dialect,
     limits: &'a Limits,
     purpose: Purpose,
+    /// The inputs of a program: their places in the row.
+    slots: HashMap<String, u32>,
     /// Where the test of a program begins that is being read.
     pub(crate) test_start: Option<Span>,
     /// Where it stopped, for advice about it.
@@ -212,8 +215,21 @@ impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
         let (ast, stack) = (Ast::default(), Vec::new());
         let (context, purpose) = (Context::Term, Purpose::Filter);
-        let (quals, test_start, stop) = (None, None, None);
-        Parser { tokens, at: 0, ast, stack, context, quals, dialect, limits, purpose, test_start, stop }
+        let (quals, slots, test_start, stop) = (None, HashMap::new(), None, None);
+        Parser {
+            tokens,
+            at: 0,
+            ast,
+            stack,
+            context,
+            quals,
+            dialect,
+            limits,
+            purpose,
+            slots,
+            test_start,
+            stop,
+        }
     }
 
     /// Reads a filter, up to the end.

@@ -133,8 +133,8 @@ impl Parser<'_> {
                 let expected = "the name of an input: letters, digits and `_`";
                 return Err(self.unexpected(Expected::Program(expected)));
             }
-            if !self.ast.inputs.iter().any(|input| input == name) {
-                self.ast.inputs.push(name.to_owned());
+            if !self.slots.contains_key(name) {
+                self.add_input(name.to_owned());
             }
             self.next();
             if !self.skip(Sign::Comma) {
@@ -145,8 +145,14 @@ impl Parser<'_> {
 
     /// The place in the row of the input that a token names.
     pub(super) fn input(&self, token: Token) -> Option<u32> {
-        let name = self.tokens.text(token);
-        self.ast.inputs.iter().position(|input| input == name).map(|slot| slot as u32)
+        self.slots.get(self.tokens.text(token)).copied()
+    }
+
+    /// Adds a number to the row that the caller gives with each packet. Of two with one name the first is meant.
+    pub(crate) fn add_input(&mut self, name: String) {
+        let slot = self.ast.inputs.len() as u32;
+        self.slots.entry(name.clone()).or_insert(slot);
+        self.ast.inputs.push(name);
     }
 
     fn is_name(&self, name: &str) -> bool {
