@@ -190,7 +190,12 @@ impl Exact {
         let packet = Packet { flow, first: !state.shown, transport, ms: *ms, datagram };
         loop {
             match worker.submit(&packet) {
-                Err(Refused::Full) => worker.wait(Until::Room, |answer| note(table, answer)),
+                Err(Refused::Full) => {
+                    worker.wait(Until::Room, |answer| note(table, answer));
+                    if table.verdict(index).done {
+                        break;
+                    }
+                }
                 Ok(()) => {
                     table.verdict(index).shown = true;
                     break;

@@ -115,6 +115,10 @@ fn compare(listing: &Listing, summary: &Summary) -> Vec<String> {
     if listing.flows.len() != flows.len() {
         differences.push(format!("ndpiReader has {} flows, we {}", listing.flows.len(), flows.len()));
     }
+    let incomplete = summary.flows.iter().filter(|flow| flow.incomplete).count();
+    if incomplete > summary.too_long as usize {
+        differences.push(format!("{incomplete} flows are incomplete: {:?}", summary.worker));
+    }
     differences.dedup();
     differences
 }
