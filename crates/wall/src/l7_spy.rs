@@ -156,13 +156,20 @@ impl L7Spy {
             flow::Settings { capacity: self.flows, timeouts, midstream, secret, ..flow::Settings::default() };
         Settings {
             flows,
-            ndpi: asks_ndpi
-                .then(|| self.ndpi.0.clone().unwrap_or(Options { guess: false, ..Options::default() })),
+            ndpi: asks_ndpi.then(|| self.ndpi.0.clone().unwrap_or_else(|| self.worker_options())),
             waits: self.wait,
             ledger: self.ledger.clone(),
             outcomes: self.outcomes.clone(),
             ..Settings::default()
         }
+    }
+}
+
+impl L7Spy {
+    /// Flows are never named by their ports. On captures packets wait for the worker, which therefore counts as much as who waits.
+    fn worker_options(&self) -> Options {
+        let usual = Options::default();
+        Options { guess: false, nice: if self.wait { 0 } else { usual.nice }, ..usual }
     }
 }
 

@@ -6,6 +6,9 @@ use std::ptr::NonNull;
 /// Memory from which on huge pages are worth asking for.
 const HUGE: usize = 2 << 20;
 
+/// madvise(2): join what is there into huge pages now. musl's headers lack it.
+const MADV_COLLAPSE: libc::c_int = 25;
+
 /// An array. Its elements are not dropped.
 pub(super) struct Region<T> {
     base: NonNull<T>,
@@ -45,7 +48,7 @@ impl<T> Region<T> {
         // SAFETY: the mapping of this value; its bytes stay as they are. The second advice joins pages where huge ones were not at hand.
         unsafe {
             libc::madvise(self.base.as_ptr().cast(), self.bytes(), libc::MADV_POPULATE_WRITE);
-            libc::madvise(self.base.as_ptr().cast(), self.bytes(), libc::MADV_COLLAPSE);
+            libc::madvise(self.base.as_ptr().cast(), self.bytes(), MADV_COLLAPSE);
         }
     }
 
