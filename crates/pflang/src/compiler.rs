@@ -331,16 +331,6 @@ impl Compiler {
         parse::parse(source, &self.dialect, &self.limits)
     }
 
-    /// Parses a filter of a list, counting its terms on top of those before it.
-    pub(crate) fn parse_behind(&self, source: &str, terms_before: usize) -> Result<Ast, Box<Diagnostic>> {
-        parse::parse_behind(source, &self.dialect, &self.limits, terms_before)
-    }
-
-    /// Lowers a filter of a list after those before it, into one tree.
-    pub(crate) fn lower_into(&self, tree: Tree, ast: &Ast, clock: Clock) -> Result<Lowered, Box<Diagnostic>> {
-        lower::lower_into(tree, ast, &self.lower_options(), clock)
-    }
-
     pub(crate) fn lower_options(&self) -> lower::Options<'_> {
         lower::Options {
             linktype: self.linktype,

@@ -11,9 +11,11 @@ use super::{FilterList, Stored};
 use crate::Span;
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
-use crate::diag::{Code, Diagnostic, Error};
-use crate::ir::tree::{Clause, Tree};
+use crate::diag::{Diagnostic, Error};
+use crate::ir::tree::Clause;
 use crate::ir::verify::Checked;
+use crate::lower::{self, LoweredProgram};
+use crate::syntax::parse;
 use decide::Decision;
 
 #[cfg(test)]
@@ -53,31 +55,21 @@ impl Compiler {
     }
 }
 
-/// The entries so far, joined.
+/// The entries so far, joined: a program whose clauses have answers in the place of handlers.
 struct Joined<'c> {
     compiler: &'c Compiler,
     clock: Clock,
     text: String,
     entries: Vec<Stored>,
-    tree: Tree,
-    clauses: Vec<Clause>,
-    terms: usize,
+    lowered: LoweredProgram,
 }
 
 impl<'c> Joined<'c> {
     fn of<S: AsRef<str>>(compiler: &'c Compiler, list: &[(S, u32)]) -> Result<Self, Error> {
-        let mut joined = Joined {
-            compiler,
-            clock: Clock::new(compiler.limits),
-            text: String::new(),
-            entries: Vec::new(),
-            tree: Tree::default(),
-            clauses: Vec::new(),
-            terms: 0,
-        };
-        for (source, answer) in list {
+        let (clock, lowered) = (Clock::new(compiler.limits), LoweredProgram::default());
+        let mut joined = Joined { compiler, clock, text: String::new(), entries: Vec::new(), lowered };
+        for (entry, (source, answer)) in list.iter().enumerate() {
             let source = source.as_ref();
-            let entry = joined.entries.len();
             let added = joined.add(source, *answer);
             added.map_err(|diagnostic| Error::new(diagnostic, source.into()).in_entry(entry))?;
         }
@@ -86,37 +78,27 @@ impl<'c> Joined<'c> {
 
     /// What is wrong with an entry is said in spans of its own text.
     fn add(&mut self, source: &str, answer: u32) -> Result<(), Box<Diagnostic>> {
-        let begin = self.text.len();
-        self.check_size(begin + source.len())?;
-        let ast = self.compiler.parse_behind(source, self.terms)?;
-        self.tree.begin_text(begin as u32);
-        let lowered = self.compiler.lower_into(std::mem::take(&mut self.tree), &ast, self.clock)?;
+        let (compiler, begin, so_far) = (self.compiler, self.text.len(), &mut self.lowered);
+        compiler.limits.check_source(begin + source.len(), "list up to this filter")?;
+        let ast = parse::parse_behind(source, &compiler.dialect, &compiler.limits, so_far.terms)?;
+        so_far.tree.begin_text(begin as u32);
+        let tree = std::mem::take(&mut so_far.tree);
+        let lowered = lower::lower_into(tree, &ast, &compiler.lower_options(), self.clock)?;
         self.clock.check(whole(source))?;
 
-        (self.tree, self.terms) = (lowered.tree, lowered.terms);
-        self.clauses.push(Clause::Leaf(lowered.root, answer));
+        (so_far.tree, so_far.terms) = (lowered.tree, lowered.terms);
+        so_far.clauses.push(Clause::Leaf(lowered.root, answer));
         self.text.push_str(source);
         self.entries.push(Stored { text: begin..self.text.len(), answer });
         self.text.push('\n');
         Ok(())
     }
 
-    fn check_size(&self, bytes: usize) -> Result<(), Box<Diagnostic>> {
-        let limit = self.compiler.limits.source_bytes;
-        if bytes <= limit.min(u32::MAX as usize) {
-            return Ok(());
-        }
-        let message =
-            format!("the filters up to this one have {bytes} bytes, more than the limit of {limit}");
-        Err(Box::new(Diagnostic::new(Code::Limit, Span::default(), message)))
-    }
-
     fn graph(&mut self) -> Result<Checked, Error> {
-        let Joined { compiler, clock, .. } = *self;
-        let tree = std::mem::take(&mut self.tree);
-        compiler
-            .checked(tree, &mut self.clauses, compiler.passes(), &clock, "")
-            .map_err(|found| self.locate(found))
+        let LoweredProgram { tree, clauses, .. } = &mut self.lowered;
+        let (compiler, tree) = (self.compiler, std::mem::take(tree));
+        let graph = compiler.checked(tree, clauses, compiler.passes(), &self.clock, "");
+        graph.map_err(|found| self.locate(found))
     }
 
     fn compile(self, graph: Checked) -> Result<FilterList, Error> {

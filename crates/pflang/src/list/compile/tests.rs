@@ -31,8 +31,9 @@ struct Ways {
 impl Ways {
     fn new(compiler: &Compiler, list: &[(String, u32)]) -> Ways {
         let mut joined = Joined::of(compiler, list).expect("each compiles alone");
-        gather(&mut joined.tree, &mut joined.clauses);
-        let as_built = build_within(joined.tree, &joined.clauses, joined.clock.budget()).expect("small");
+        gather(&mut joined.lowered.tree, &mut joined.lowered.clauses);
+        let as_built =
+            build_within(joined.lowered.tree, &joined.lowered.clauses, joined.clock.budget()).expect("small");
         let verified = Verified::new(&as_built).expect("each load has its guard");
         let code = x64::compile_leaves(verified, &compiler.decide_options().for_x64());
         let interpreter = compiler.clone().backend(Backend::Interpreter);
