@@ -487,6 +487,10 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "top",
         "completions",
         "man",
+        "wall",
+        "wall spy",
+        "wall filter",
+        "wall protocols",
     ] {
         let words = || command.split_whitespace();
         let [short, same, long] = [

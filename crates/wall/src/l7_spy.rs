@@ -317,6 +317,7 @@ impl App for Running {
         if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
             self.spy.poll();
         }
+        self.spy.tell_open();
         self.counters.set(&self.spy);
     }
 

@@ -2,11 +2,14 @@
 
 use crate::record::Record;
 use dpi::Protocol;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Records that wait to be taken, at most; later ones are counted and not told of.
 pub const RECORDS_MAX: usize = 4 << 20;
+
+/// Flows that are told of as they stand, at most.
+pub const SNAPSHOT_MAX: usize = 1 << 16;
 
 /// Records of flows that are over, and of those that were just identified. Clones are the same ledger.
 ///
@@ -24,6 +27,8 @@ pub struct Ledger(Arc<Shared>);
 struct Shared {
     wanted: Wanted,
     packets: AtomicU64,
+    /// Whether flows as they stand are asked for.
+    is_asked: AtomicBool,
     bytes: AtomicU64,
     pages: Mutex<Pages>,
 }
@@ -41,6 +46,7 @@ pub struct Wanted {
 struct Pages {
     identified: Vec<Record>,
     ended: Vec<Record>,
+    open: Vec<Record>,
     untold: u64,
     memory: usize,
 }
@@ -59,6 +65,7 @@ impl Ledger {
         Ledger(Arc::new(Shared {
             wanted,
             packets: AtomicU64::new(0),
+            is_asked: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             pages: Mutex::default(),
         }))
@@ -80,6 +87,26 @@ impl Ledger {
     #[must_use]
     pub fn take_ended(&self) -> Vec<Record> {
         std::mem::take(&mut self.pages().ended)
+    }
+
+    /// Asks for the flows as they stand: [`SNAPSHOT_MAX`] of them, at the next tick of the app.
+    pub fn ask(&self) {
+        self.0.is_asked.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the flows that were asked for; none while they are not there.
+    #[must_use]
+    pub fn take_open(&self) -> Vec<Record> {
+        std::mem::take(&mut self.pages().open)
+    }
+
+    /// Whether flows are asked for; they are not any more then.
+    pub(crate) fn take_question(&self) -> bool {
+        self.0.is_asked.swap(false, Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_open(&self, records: Vec<Record>) {
+        self.pages().open = records;
     }
 
     /// Packets, and their bytes on the wire, that were looked at.

@@ -125,11 +125,14 @@ pub(crate) struct SpyArgs {
     /// A table with bytes, times and names of servers.
     #[arg(long, conflicts_with_all = ["json", "tsv"])]
     pub(crate) table: bool,
+    /// Watch protocols and talkers on a terminal, once a second.
+    #[arg(long, conflicts_with_all = ["table", "json", "tsv", "live", "stats"])]
+    pub(crate) top: bool,
     /// JSON: an object for each protocol, or with --flows for each flow.
     #[arg(long, conflicts_with = "tsv")]
     pub(crate) json: bool,
     /// With --json, an object for each flow.
-    #[arg(long, requires = "json")]
+    #[arg(long, requires = "json", hide_short_help = true)]
     pub(crate) flows: bool,
     /// A line for each protocol: name, packets, bytes, flows.
     #[arg(long)]
@@ -142,6 +145,7 @@ pub(crate) struct SpyArgs {
         long,
         value_name = "WHOSE",
         hide_possible_values = true,
+        hide_short_help = true,
         long_help = "Whose names of protocols: `snabbwall`, for the report by default, or `ndpi`, for all others"
     )]
     pub(crate) names: Option<Names>,
@@ -189,13 +193,13 @@ pub(crate) struct WallFilterArgs {
     )]
     pub(crate) log: LogLevel,
     /// Hardware address that ICMP errors come from.
-    #[arg(short, long, value_name = "MAC")]
+    #[arg(short, long, value_name = "MAC", hide_short_help = true)]
     pub(crate) mac: Option<Mac>,
     /// IPv4 address that ICMP errors come from.
-    #[arg(short = '4', long, value_name = "IP")]
+    #[arg(short = '4', long, value_name = "IP", hide_short_help = true)]
     pub(crate) ipv4: Option<Ipv4Addr>,
     /// IPv6 address that ICMP errors come from.
-    #[arg(short = '6', long, value_name = "IP")]
+    #[arg(short = '6', long, value_name = "IP", hide_short_help = true)]
     pub(crate) ipv6: Option<Ipv6Addr>,
     /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]

@@ -304,11 +304,7 @@ const WALL_SPY: Behind = Behind {
          what it speaks. A flow is identified by what it says, by our own code at first, and by nDPI where that leaves it open; never by its ports alone.",
         "nDPI runs in a process of its own, which can do nothing but answer; where it is not installed, our own code is all there is.",
     ],
-    examples: &[
-        "sluss wall spy pcap trace.pcap",
-        "sluss wall spy pcap trace.pcap --table",
-        "sudo sluss wall spy raw eth0 --live --stats",
-    ],
+    examples: &["sluss wall spy pcap trace.pcap --table", "sudo sluss wall spy raw eth0 --live --stats"],
     exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED, INTERNAL, DAMAGED],
     ..NOTHING
 };
@@ -320,10 +316,7 @@ const WALL_FILTER: Behind = Behind {
         "The ends of a rejected TCP connection are reset; senders of other packets get an ICMP error, from the address given by -4 and -6, or else from \
          the one that they wrote to.",
     ],
-    examples: &[
-        "sluss wall filter -p -e \"{ HTTP = 'reject', default = 'accept' }\" pcap a.pcap",
-        "sluss wall filter -f rules.lua -o passed.pcap -r told.pcap pcap a.pcap",
-    ],
+    examples: &["sluss wall filter -p -e \"{ HTTP = 'reject', default = 'accept' }\" pcap a.pcap"],
     exit_codes: &[
         ("0", "done"),
         ("2", "wrong rules or flag"),

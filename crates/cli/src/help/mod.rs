@@ -26,9 +26,12 @@ pub(crate) fn command() -> Command {
     })
 }
 
-/// The definition whose help fits a terminal. Man pages are written once, when sluss is packaged.
+/// The definition whose help fits a terminal. Man pages and completions are written once, when sluss is packaged or installed.
 pub(crate) fn short() -> Command {
-    let command = Cli::command().mut_subcommand("man", |man| man.hide(true));
+    let hidden = ["man", "completions"];
+    let command = hidden
+        .into_iter()
+        .fold(Cli::command(), |command, name| command.mut_subcommand(name, |below| below.hide(true)));
     each(command, "sluss help", &brief)
 }
 

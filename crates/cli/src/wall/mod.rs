@@ -5,6 +5,7 @@ mod filter;
 mod protocols;
 mod ran;
 mod spy;
+mod view;
 
 use crate::args::WallArgs;
 use crate::exit::{Failure, Outcome};

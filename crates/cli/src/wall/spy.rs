@@ -1,6 +1,7 @@
 //! `sluss wall spy`: which protocol each flow speaks.
 
 use super::ran::{self, How};
+use super::view::View;
 use crate::args::{Dpi, Kind, SpyArgs};
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -28,10 +29,13 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
     if args.look.dpi == Dpi::Exact {
         return super::exact::run(args, terminal);
     }
-    let ledger = Ledger::new(Wanted { identified: args.live, ended: !args.live || args.eve.is_some() });
+    // Who watches wants no list at the end.
+    let lists = !(args.live || args.top);
+    let ledger = Ledger::new(Wanted { identified: args.live, ended: lists || args.eve.is_some() });
     let mut graph = ran::graph(&args.from, ran::spy(&args.from, &args.look, ledger.clone()))?;
     ran::add(&mut graph, "sink", Config::new(Sink {}))?;
     ran::link(&mut graph, "spy.north -> sink.input")?;
+    let mut view = args.top.then(View::new).transpose()?;
     let mut eve = args.eve.as_deref().map(Eve::create).transpose()?;
     let mut told = Live { args, naming: naming(args), stats: Stats::default() };
     let how = How { from: &args.from, duration: args.duration, cpu: None, terminal, outputs: &[] };
@@ -46,6 +50,9 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
             )));
         }
         told.tell(&ledger, elapsed)?;
+        if let Some(view) = &mut view {
+            view.show(&ledger, elapsed, naming(args))?;
+        }
         keep(&ledger, args, &mut eve, &mut records)
     })?;
     told.tell(&ledger, Duration::ZERO)?;
@@ -60,7 +67,7 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
             .tell(&Message::warning(format_args!("{untold} flows more are not listed: too many to keep")));
     }
     records.sort_unstable_by_key(|record| record.number);
-    let mut text = if args.live { String::new() } else { written(&records, args) };
+    let mut text = if lists { written(&records, args) } else { String::new() };
     if args.stats {
         text += &told.stats.line(ledger.looked_at(), ran.seconds);
     }
@@ -85,7 +92,7 @@ fn keep(
     if let Some(eve) = eve {
         eve.write(&ended)?;
     }
-    if !args.live {
+    if !(args.live || args.top) {
         records.extend(ended);
     }
     Ok(())

@@ -18,7 +18,7 @@ mod asker;
 mod look;
 mod store;
 
-use crate::ledger::{Ledger, Outcomes, Wanted};
+use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX, Wanted};
 use crate::record::{End, Record};
 use asker::Asker;
 use dpi::tier1::{self, StateId, Step, Tier1};
@@ -550,6 +550,17 @@ impl Spy {
                 };
             }
         }
+    }
+
+    /// Tells of flows as they stand, if the ledger asks for them.
+    pub fn tell_open(&self) {
+        let Some(ledger) = self.books.ledger.as_ref().filter(|ledger| ledger.take_question()) else { return };
+        let flows = self.tracker.iter().take(SNAPSHOT_MAX);
+        ledger.set_open(
+            flows
+                .map(|(_, key, flow)| self.books.record(&key, &flow.stats(), &flow.value, End::None))
+                .collect(),
+        );
     }
 
     /// Takes note of answers, when no packets come.

@@ -1,0 +1,4 @@
+//! Bytes as rules of the wall.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| testkit::fuzz::rules(data));
