@@ -42,10 +42,10 @@ impl WallArgs {
 /// Where packets come from.
 #[derive(Args, Debug)]
 pub(crate) struct FromArgs {
-    /// What they come from: `pcap` a capture, `raw` a device, `tap` a TAP device.
+    /// `pcap`: a capture; `raw`: a device; `tap`: a TAP device.
     #[arg(value_name = "KIND", hide_possible_values = true)]
     pub(crate) kind: Kind,
-    /// The capture, `-` for standard input, or the name of the device.
+    /// The capture, or `-`, or the name of the device.
     #[arg(value_name = "NAME", value_hint = ValueHint::FilePath)]
     pub(crate) name: OsString,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
 /// How flows are looked at.
 #[derive(Args, Debug)]
 pub(crate) struct LookArgs {
-    /// How flows are identified: `auto`, `exact` or `own`.
+    /// Who identifies: `auto`, `own` or `exact`.
     #[arg(
         long,
         value_name = "HOW",
@@ -116,28 +116,28 @@ pub(crate) struct SpyArgs {
     /// Tell of each flow when it is identified.
     #[arg(short, long, conflicts_with_all = ["table", "tsv"])]
     pub(crate) live: bool,
-    /// Print packets and bytes; with --live, every 2 seconds.
+    /// Print rates; with --live, every 2 seconds.
     #[arg(short, long, conflicts_with_all = ["json", "tsv"])]
     pub(crate) stats: bool,
     /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
-    /// A table with bytes, times and names of servers.
+    /// A table, with bytes and names of servers.
     #[arg(long, conflicts_with_all = ["json", "tsv"])]
     pub(crate) table: bool,
-    /// Watch protocols and talkers on a terminal, once a second.
+    /// Watch protocols and talkers on a terminal.
     #[arg(long, conflicts_with_all = ["table", "json", "tsv", "live", "stats"])]
     pub(crate) top: bool,
-    /// JSON: an object for each protocol, or with --flows for each flow.
+    /// JSON: an object a protocol; with --flows, a flow.
     #[arg(long, conflicts_with = "tsv")]
     pub(crate) json: bool,
     /// With --json, an object for each flow.
     #[arg(long, requires = "json", hide_short_help = true)]
     pub(crate) flows: bool,
-    /// A line for each protocol: name, packets, bytes, flows.
+    /// A line a protocol: name, packets, bytes, flows.
     #[arg(long)]
     pub(crate) tsv: bool,
-    /// Write a record of each flow into this file, as Suricata's EVE.
+    /// Write a record of each flow, as Suricata's EVE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) eve: Option<PathBuf>,
     /// Whose names of protocols: `snabbwall` or `ndpi`.
@@ -157,7 +157,7 @@ pub(crate) struct SpyArgs {
 pub(crate) struct WallFilterArgs {
     #[command(flatten)]
     pub(crate) from: FromArgs,
-    /// The rules: { HTTP = "reject", default = "accept" }.
+    /// The rules, such as { HTTP = "reject" }.
     #[arg(short = 'e', long = "rules-exp", value_name = "RULES", conflicts_with = "rules_file")]
     pub(crate) rules: Option<String>,
     /// Read the rules from a file.
@@ -166,16 +166,16 @@ pub(crate) struct WallFilterArgs {
     /// Write accepted packets to a capture.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write what the ends of rejected flows are told to a capture.
+    /// Write what ends of rejected flows are told.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) reject: Option<PathBuf>,
-    /// Print how many packets were accepted, rejected, dropped.
+    /// Print what became of how many packets.
     #[arg(short, long)]
     pub(crate) print_report: bool,
     /// Print one line of JSON, behind the report.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Judge by what each flow turns out to be: captures only.
+    /// Judge by what each flow turns out to be.
     #[arg(
         long,
         long_help = "Judge packets by what their flow turns out to be, and by its final flow_count: the capture is read twice. Without it a \
@@ -189,7 +189,8 @@ pub(crate) struct WallFilterArgs {
         value_name = "LEVEL",
         default_value = "off",
         hide_possible_values = true,
-        hide_default_value = true
+        hide_default_value = true,
+        hide_short_help = true
     )]
     pub(crate) log: LogLevel,
     /// Hardware address that ICMP errors come from.
