@@ -28,7 +28,7 @@ pub(crate) fn command() -> Command {
 
 /// The definition whose help fits a terminal. Man pages and completions are written once, when sluss is packaged or installed.
 pub(crate) fn short() -> Command {
-    let hidden = ["man", "completions"];
+    let hidden = ["completions", "man"];
     let command = hidden
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, |below| below.hide(true)));
