@@ -172,10 +172,14 @@ impl Asker {
     }
 
     /// Questions about flows that are over, of which the last word has not come.
-    pub(super) fn take_orphans(&mut self) -> Vec<Box<Record>> {
+    pub(super) fn take_orphans(&mut self) -> Vec<Record> {
         let left: Vec<u32> =
             (0..self.questions.len() as u32).filter(|at| self.questions[*at as usize].is_open).collect();
-        let records = left.iter().filter_map(|at| self.questions[*at as usize].record.take()).collect();
+        let records = left
+            .iter()
+            .filter_map(|at| self.questions[*at as usize].record.take())
+            .map(|record| *record)
+            .collect();
         left.into_iter().for_each(|at| self.close(at));
         records
     }

@@ -575,7 +575,7 @@ impl Spy {
         tracker.finish(|ended| books.end(ended, tier1, asker.as_mut(), true));
         self.listen(true);
         if let Some(asker) = &mut self.asker {
-            asker.take_orphans().into_iter().for_each(|record| self.books.over(*record));
+            asker.take_orphans().into_iter().for_each(|record| self.books.over(record));
         }
         self.books.hand_over();
     }
