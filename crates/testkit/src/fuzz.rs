@@ -342,26 +342,3 @@ pub fn flows(data: &[u8]) {
     tracker.finish(|_| ended += 1);
     assert_eq!(counters.created, ended);
 }
-
-/// Bytes as rules of the wall: what is read judges a packet, what is refused says where.
-///
-/// # Panics
-///
-/// When the reader does, or the place of an error is not in the text.
-pub fn rules(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    match wall::rules::Rules::read(text) {
-        Ok(rules) => {
-            let mut compiled = rules.compile(wire::LinkType::EN10MB);
-            let protocol = dpi::Protocol::HTTP;
-            let judged =
-                wall::rules::Judged { packet: data, wire_len: data.len() as u32, protocol, flow_count: 7 };
-            let _ = compiled.judge(&judged);
-        }
-        Err(error) => {
-            let (line, column) = error.place;
-            assert!(line <= text.matches('\n').count() + 1 && column >= 1, "{error}");
-            assert!(error.span.start <= text.len() && error.span.end <= text.len(), "{error}");
-        }
-    }
-}

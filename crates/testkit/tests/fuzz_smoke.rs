@@ -237,13 +237,3 @@ fn conversations() {
         fuzz::tier1(&bytes);
     });
 }
-
-#[test]
-fn rules_of_the_wall() {
-    let whole = "return { HTTP = 'reject', [ \"dns\" ] = \"dr\\111p\", --[[x]] RTP = [=[match { flow_count >= 69 => accept; otherwise => drop }]=]; default = [[accept]] }";
-    for_each_input(3000, |rng| {
-        let mut bytes = whole.as_bytes().to_vec();
-        damage(&mut bytes, rng);
-        fuzz::rules(&bytes);
-    });
-}

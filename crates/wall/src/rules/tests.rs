@@ -86,3 +86,21 @@ fn nothing_is_executed() {
     assert!(error("os.execute('true')").starts_with("1:1: expected `{`"));
     assert!(error("{ HTTP = os.getenv('x') }").contains("not `os`"));
 }
+
+#[test]
+fn damaged_rules_are_read_or_refused_with_a_place_in_the_text() {
+    let whole = "return { HTTP = 'reject', [ \"dns\" ] = \"dr\\111p\", --[[x]]\n RTP = [=[match { flow_count >= 69 => accept; \
+                 otherwise => drop }]=]; default = [[accept]] }";
+    let signs = ["", "'", "\"", "[[", "]]", "{", "}", "=", "\\", "--", "\n", "match", "\u{e4}", "999"];
+    for at in (0..whole.len()).filter(|at| whole.is_char_boundary(*at)) {
+        for (sign, left_out) in signs.iter().flat_map(|sign| [(sign, 0), (sign, 1), (sign, 9)]) {
+            let rest = &whole[(at + left_out).min(whole.len())..];
+            let text = format!("{}{sign}{rest}", &whole[..at]);
+            if let Err(error) = Rules::read(&text) {
+                let lines = text.matches('\n').count() + 1;
+                assert!((1..=lines).contains(&error.place.0) && error.place.1 >= 1, "{error}");
+                assert!(error.span.start <= text.len() && error.span.end <= text.len(), "{text}: {error}");
+            }
+        }
+    }
+}
