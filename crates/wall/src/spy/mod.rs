@@ -25,7 +25,7 @@ use dpi::tier1::{self, StateId, Step, Tier1};
 use dpi::worker::{Answer, Reason, WorkerError};
 use dpi::{By, Confidence, Details, Message, Protocol, Verdict};
 use flow::table::{Slot, TableError};
-use flow::{Decoded, Direction, EndReason, Ended, Key, Packet, Part, Seen, Stats, Tracker};
+use flow::{Decoded, Direction, EndReason, Ended, Key, NoFlow, Packet, Part, Seen, Stats, Tracker};
 use look::{Look, Phase, State};
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -87,7 +87,10 @@ pub struct Identified {
 /// Looks at packets, and says what their flows speak.
 pub struct Spy {
     tracker: Tracker<Look>,
-    seen: Vec<Seen>,
+    /// Packets of a burst whose flows are not settled.
+    unsettled: Vec<Sight>,
+    /// Of a burst, where outcomes are told: the slots of flows.
+    slots: Vec<Option<Slot>>,
     tier1: Tier1,
     asker: Option<Asker>,
     books: Books,
@@ -112,17 +115,25 @@ struct Books {
     unasked: u64,
 }
 
-/// A packet of a flow, as the tracker has seen it.
-struct Sight<'a> {
+/// A packet of a flow that is not settled.
+struct Sight {
+    /// Its number in the burst.
+    at: usize,
     slot: Slot,
-    is_new: bool,
-    decoded: &'a Decoded,
+    decoded: Decoded,
 }
 
 /// Where packets of a burst are told of.
 struct Told<'a> {
     tags: &'a mut [Tag],
     waits: bool,
+}
+
+impl Told<'_> {
+    /// Tells a packet by what is known of its flow now.
+    fn tell(&mut self, at: usize, look: &Look) {
+        (self.tags[at].protocol, self.tags[at].master) = (look.protocol(), look.master());
+    }
 }
 
 impl std::fmt::Debug for Spy {
@@ -148,7 +159,8 @@ impl Spy {
         let wanted = settings.ledger.as_ref().map(Ledger::wanted).unwrap_or_default();
         Ok(Spy {
             tracker,
-            seen: Vec::new(),
+            unsettled: Vec::new(),
+            slots: Vec::new(),
             tier1: Tier1::new(settings.tier1),
             asker,
             books: Books {
@@ -223,6 +235,24 @@ impl Spy {
         self.asker.as_ref()?.process_id()
     }
 
+    /// As [`Tracker::populate`].
+    pub fn populate(&mut self) {
+        self.tracker.populate();
+    }
+
+    /// Waits for tier 2 if its ring of packets is more than three quarters full, until it is half empty. For replays from memory, which have no rate of their own:
+    /// packets that come by themselves go on, and tier 2 is left out of those that it has no room for.
+    pub fn make_room(&mut self) {
+        if self.asker.as_mut().is_some_and(Asker::make_room) {
+            self.listen(false);
+        }
+    }
+
+    /// Waits until tier 2 has answered all that it was asked.
+    pub fn wait(&mut self) {
+        self.listen(true);
+    }
+
     /// Looks at packets in order, and tells of each what is known of its flow.
     ///
     /// # Panics
@@ -231,19 +261,39 @@ impl Spy {
         if self.asker.is_some() && !self.waits {
             self.listen(false);
         }
-        let Spy { tracker, seen, tier1, asker, books, waits, .. } = self;
-        tracker.burst(packets, seen, |ended| books.end(ended, tier1, asker.as_mut(), *waits));
-        let seen = std::mem::take(&mut self.seen);
-        let mut told = Told { tags: &mut tags[..packets.len()], waits: self.waits };
-        for (at, (packet, seen)) in packets.iter().zip(&seen).enumerate() {
-            match (seen.slot(), seen.decoded()) {
-                (Ok(slot), Some(decoded)) => {
-                    self.packet(at, packet, &Sight { slot, is_new: seen.is_new(), decoded }, &mut told)
-                }
-                _ => told.tags[at] = Tag::default(),
+        let Spy { tracker, tier1, asker, books, waits, numbers, unsettled, slots, outcomes, .. } = self;
+        let (waits, wants_slots) = (*waits, outcomes.is_some());
+        slots.clear();
+        let tags = &mut tags[..packets.len()];
+        // What needs more than the flow itself waits until all packets have been counted.
+        let see = |at: usize, seen: Result<Seen<'_, Look>, NoFlow>| {
+            if wants_slots {
+                slots.push(seen.as_ref().ok().map(|seen| seen.slot));
             }
+            let Ok(Seen { slot, is_new, decoded, flow }) = seen else {
+                tags[at] = Tag::default();
+                return;
+            };
+            let look = &mut flow.value;
+            if is_new {
+                *numbers = numbers.wrapping_add(1);
+                *look = Look::new(*numbers, decoded.direction);
+            }
+            look.count = look.count.saturating_add(1);
+            tags[at] = tag(look);
+            if look.phase() != Phase::Settled && (waits || !is_silent(look, decoded)) {
+                look.set_pending();
+                unsettled.push(Sight { at, slot, decoded: *decoded });
+            }
+        };
+        tracker.burst(packets, see, |ended| books.end(ended, tier1, asker.as_mut(), waits));
+        let unsettled = std::mem::take(&mut self.unsettled);
+        let mut told = Told { tags, waits };
+        for sight in &unsettled {
+            self.unsettled(&packets[sight.at], sight, &mut told);
         }
-        self.seen = seen;
+        self.unsettled = unsettled;
+        self.unsettled.clear();
         if !self.deferred.is_empty() {
             self.tell_deferred(told.tags);
         }
@@ -256,30 +306,14 @@ impl Spy {
         self.books.hand_over();
     }
 
-    #[inline]
-    fn packet(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
-        let Some(look) = self.tracker.value_mut(seen.slot) else {
-            // Its flow has made room for another of the same burst.
-            told.tags[at] = Tag { packets: 1, ..Tag::default() };
-            return;
-        };
-        if seen.is_new {
-            self.numbers = self.numbers.wrapping_add(1);
-            *look = Look::new(self.numbers, seen.decoded.direction);
-        }
-        look.count = look.count.saturating_add(1);
-        if look.phase() == Phase::Settled {
-            told.tags[at] = tag(look);
-            return;
-        }
-        self.unsettled(at, packet, seen, told);
-    }
-
     /// A packet of a flow that is not settled.
-    #[cold]
-    fn unsettled(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
-        let decoded = seen.decoded;
-        let Some(look) = self.tracker.value_mut(seen.slot) else { return };
+    fn unsettled(&mut self, packet: &Packet<'_>, seen: &Sight, told: &mut Told<'_>) {
+        let Sight { at, slot, ref decoded } = *seen;
+        // Its flow may have made room for another of the same burst, or be settled by a packet of it.
+        let Some(look) = self.tracker.value_mut(slot) else { return };
+        if look.phase() == Phase::Settled {
+            return told.tell(at, look);
+        }
         let transport = decoded.protocol();
         if transport != ip::TCP && transport != ip::UDP {
             if let Some(protocol) = by_ip_protocol(transport) {
@@ -290,20 +324,18 @@ impl Spy {
                     evidence: "IP protocol",
                     ..Verdict::default()
                 };
-                self.settle(seen.slot, &verdict, Details::default());
+                self.settle(slot, &verdict, Details::default());
             } else {
                 look.set_phase(Phase::Settled);
             }
         } else if decoded.part != Part::Later {
-            if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
-                look.set_start(decoded.tcp.seq.wrapping_add(1));
-            }
+            note_start(look, decoded);
             if !decoded.payload().is_empty() {
                 self.inspect(packet, seen, told.waits);
             }
         }
-        let Some(look) = self.tracker.value_mut(seen.slot) else { return };
-        told.tags[at] = tag(look);
+        let Some(look) = self.tracker.value_mut(slot) else { return };
+        told.tell(at, look);
         if told.waits
             && let State::Asked(question) = look.state()
             && let Some(asker) = &mut self.asker
@@ -318,12 +350,12 @@ impl Spy {
     }
 
     /// Looks at what a packet says.
-    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight<'_>, waits: bool) {
-        let (slot, decoded) = (seen.slot, seen.decoded);
+    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight, waits: bool) {
+        let Sight { slot, ref decoded, .. } = *seen;
         let Some(look) = self.tracker.value_mut(slot) else { return };
         let mut step = Step::NotOurs;
         if look.phase() != Phase::Handed {
-            let message = message(packet, seen, look);
+            let message = message(packet, decoded, look);
             let mut state = self.tier1_state(slot);
             step = self.tier1.inspect(&mut state, &message);
             self.keep_tier1_state(slot, state);
@@ -456,10 +488,19 @@ impl Spy {
     fn listen(&mut self, waits: bool) {
         let Some(asker) = &mut self.asker else { return };
         asker.listen(waits);
-        for answer in std::mem::take(&mut asker.answers) {
+        if asker.answers.is_empty() {
+            return;
+        }
+        let mut answers = std::mem::take(&mut asker.answers);
+        for answer in answers.drain(..) {
             if let Some(question) = self.asker.as_ref().and_then(|asker| asker.answered(&answer)) {
                 self.take_note(question, answer);
             }
+        }
+        if let Some(asker) = &mut self.asker {
+            // What came meanwhile, which is nothing mostly, and the memory.
+            answers.append(&mut asker.answers);
+            asker.answers = answers;
         }
     }
 
@@ -535,8 +576,8 @@ impl Spy {
     #[cold]
     fn tell_outcomes(&mut self, tags: &mut [Tag]) {
         let Some(outcomes) = &self.outcomes else { return };
-        for (seen, tag) in self.seen.iter().zip(tags) {
-            if let Ok(slot) = seen.slot()
+        for (slot, tag) in self.slots.iter().zip(tags) {
+            if let Some(slot) = *slot
                 && let Some(flow) = self.tracker.flow(slot)
             {
                 let outcome = outcomes.get(flow.value.number.into());
@@ -581,6 +622,10 @@ impl Books {
     /// A flow is over.
     fn end(&mut self, ended: Ended<Look>, tier1: &mut Tier1, asker: Option<&mut Asker>, waits: bool) {
         let mut look = ended.value;
+        // PERF: where nobody wants records, none is made but those that wait for a last word: 30 ns of a SYN in a flood.
+        if !self.wanted.ended && !matches!(look.state(), State::Asked(_)) {
+            return self.forget(&look, tier1);
+        }
         let mut record = self.record(&ended.key, &ended.stats, &look, why(ended.why));
         if let Some(place) = look.details() {
             record.details = self.store.take(place);
@@ -614,6 +659,20 @@ impl Books {
         }
         look.set_state(State::None);
         self.over(record);
+    }
+
+    /// A flow is over of which nobody is told.
+    fn forget(&mut self, look: &Look, tier1: &mut Tier1) {
+        if let Some(place) = look.details() {
+            self.store.take(place);
+        }
+        let likely = match look.state() {
+            State::Tier1(bits) => tier1.conclude(&mut Some(StateId::from_bits(bits))),
+            _ => None,
+        };
+        if !look.is_identified() && likely.is_none() {
+            self.counts.nobody += 1;
+        }
     }
 
     /// Tells of a flow that is over, and of which all is known.
@@ -668,8 +727,25 @@ fn tag(look: &Look) -> Tag {
     Tag { protocol: look.protocol(), master: look.master(), packets: look.count }
 }
 
-fn message<'a>(packet: &Packet<'a>, seen: &Sight<'_>, look: &Look) -> Message<'a> {
-    let decoded = seen.decoded;
+/// Takes note of where the initiator's stream begins.
+#[inline]
+fn note_start(look: &mut Look, decoded: &Decoded) {
+    if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
+        look.set_start(decoded.tcp.seq.wrapping_add(1));
+    }
+}
+
+/// Whether a flow has said nothing yet, nor does with this packet, of which note is taken: the most of a flood.
+#[inline]
+fn is_silent(look: &mut Look, decoded: &Decoded) -> bool {
+    let is_silent = decoded.is_tcp() && decoded.payload().is_empty() && look.is_silent();
+    if is_silent {
+        note_start(look, decoded);
+    }
+    is_silent
+}
+
+fn message<'a>(packet: &Packet<'a>, decoded: &Decoded, look: &Look) -> Message<'a> {
     let (source, destination) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
     let forward = decoded.direction == look.first();
     Message {
