@@ -2,11 +2,13 @@
 //!
 //! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
+mod bench;
 mod quickcheck;
 mod wall;
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
+pub(crate) use bench::{BenchArgs, EngineBenchArgs, Net, WallBenchArgs, WallMode};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -119,6 +121,7 @@ impl Command {
             Command::Wall(args) => args.wants_json(),
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
+            Command::Bench(BenchArgs::Wall(args)) => args.json,
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
@@ -823,39 +826,6 @@ fn app_types() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(crate::registry::registry().classes().filter_map(name).collect::<Vec<_>>())
 }
 
-#[derive(Subcommand, Debug)]
-pub(crate) enum BenchArgs {
-    /// Networks of apps, in packets per second of CPU time.
-    Engine(EngineBenchArgs),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct EngineBenchArgs {
-    /// The network; `sluss help bench engine` lists them.
-    #[arg(
-        long,
-        value_name = "NET",
-        hide_possible_values = true,
-        long_help = "The network, one of those below"
-    )]
-    pub(crate) net: Net,
-    /// Bytes of a packet [default: 60; traces of mixed sizes; 1514 for `frag`].
-    #[arg(long, value_name = "BYTES", value_parser = at_least(0_usize), allow_negative_numbers = true)]
-    pub(crate) size: Option<usize>,
-    /// The trace, for `filter`, `match` and `rss` [default: a mixture].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcap: Option<PathBuf>,
-    /// Packets that a source brings in per breath, 1 to 1024.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true)]
-    pub(crate) burst: u16,
-    /// Runs of half a second of CPU time each; the median is reported.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000_u16), allow_negative_numbers = true)]
-    pub(crate) runs: u16,
-    /// Print one line of JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct PsArgs {
     /// Print JSON: an object for each instance.
@@ -880,42 +850,4 @@ pub(crate) struct TopArgs {
     /// With --once: print JSON, an object for each instance.
     #[arg(long, requires = "once")]
     pub(crate) json: bool,
-}
-
-/// A network that is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Net {
-    /// source -> sink
-    SourceSink,
-    /// source -> tee -> two sinks
-    Tee,
-    /// source -> 8 x join -> sink
-    Chain10,
-    /// 50 apps that pull nothing
-    Idle50,
-    /// trace -> filter `tcp port 80` -> sink
-    Filter,
-    /// trace -> match of four filters -> sink
-    Match,
-    /// source -> vlan_tag -> vlan_untag -> sink
-    Vlan,
-    /// 3 traces -> learning bridge with three ports -> sink
-    Bridge,
-    /// source -> keyed_ipv6_tunnel -> its other end -> sink
-    Tunnel,
-    /// trace of 1514 bytes -> fragmenter at 500 -> reassembler -> sink
-    Frag,
-    /// trace -> rss with four outputs -> sink
-    Rss,
-    /// pcap_reader -> pcap_writer, both on /dev/shm
-    Pcap,
-    /// source -> app on another thread, which reads each packet
-    Pair,
-}
-
-impl std::fmt::Display for Net {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let value = self.to_possible_value();
-        f.write_str(value.as_ref().map_or("", clap::builder::PossibleValue::get_name))
-    }
 }

@@ -1,0 +1,134 @@
+//! The flags of `sluss bench`.
+
+use crate::values::{at_least, whole};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchArgs {
+    /// Networks of apps, in packets per second of CPU time.
+    Engine(EngineBenchArgs),
+    /// The wall, in CPU time per packet.
+    Wall(WallBenchArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EngineBenchArgs {
+    /// The network; `sluss help bench engine` lists them.
+    #[arg(
+        long,
+        value_name = "NET",
+        hide_possible_values = true,
+        long_help = "The network, one of those below"
+    )]
+    pub(crate) net: Net,
+    /// Bytes of a packet [default: 60; traces of mixed sizes; 1514 for `frag`].
+    #[arg(long, value_name = "BYTES", value_parser = at_least(0_usize), allow_negative_numbers = true)]
+    pub(crate) size: Option<usize>,
+    /// The trace, for `filter`, `match` and `rss` [default: a mixture].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Packets that a source brings in per breath, 1 to 1024.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = whole(1..=1024_u16), allow_negative_numbers = true)]
+    pub(crate) burst: u16,
+    /// Runs of half a second of CPU time each; the median is reported.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000_u16), allow_negative_numbers = true)]
+    pub(crate) runs: u16,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A network that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Net {
+    /// source -> sink
+    SourceSink,
+    /// source -> tee -> two sinks
+    Tee,
+    /// source -> 8 x join -> sink
+    Chain10,
+    /// 50 apps that pull nothing
+    Idle50,
+    /// trace -> filter `tcp port 80` -> sink
+    Filter,
+    /// trace -> match of four filters -> sink
+    Match,
+    /// source -> vlan_tag -> vlan_untag -> sink
+    Vlan,
+    /// 3 traces -> learning bridge with three ports -> sink
+    Bridge,
+    /// source -> keyed_ipv6_tunnel -> its other end -> sink
+    Tunnel,
+    /// trace of 1514 bytes -> fragmenter at 500 -> reassembler -> sink
+    Frag,
+    /// trace -> rss with four outputs -> sink
+    Rss,
+    /// pcap_reader -> pcap_writer, both on /dev/shm
+    Pcap,
+    /// source -> app on another thread, which reads each packet
+    Pair,
+}
+
+impl std::fmt::Display for Net {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", clap::builder::PossibleValue::get_name))
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WallBenchArgs {
+    /// What comes: `cached`, `churn` or `synflood`.
+    #[arg(
+        long,
+        value_name = "MODE",
+        hide_possible_values = true,
+        long_help = "What comes, one of those below"
+    )]
+    pub(crate) mode: WallMode,
+    /// Flows that are followed at a time [default: 262144].
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = at_least(1_usize),
+        allow_negative_numbers = true,
+        long_help = "Flows that are followed at a time [default: 262144]; with `cached`, so many come, in random order, in place of a capture"
+    )]
+    pub(crate) flows: Option<usize>,
+    /// Write the packets of `churn` into a capture.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        long_help = "Write a quarter of a million packets of `churn` into a capture, for other programs, and measure nothing"
+    )]
+    pub(crate) write: Option<PathBuf>,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The capture that is replayed [default: a conversation in HTTP].
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// What comes in a measurement of the wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WallMode {
+    /// packets of flows that are identified
+    Cached,
+    /// the capture again and again, each time as new flows
+    Churn,
+    /// a SYN of a new flow in each packet; between them, the capture
+    Synflood,
+}
+
+impl WallMode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            WallMode::Cached => "cached",
+            WallMode::Churn => "churn",
+            WallMode::Synflood => "synflood",
+        }
+    }
+}
