@@ -3,6 +3,7 @@
 fn main() {
     println!("cargo:rerun-if-changed=c");
     cc::Build::new().file("c/hand.c").opt_level(2).flag("-march=x86-64-v2").compile("hand");
+    cc::Build::new().file("c/wall.c").opt_level(3).flag("-march=x86-64-v2").compile("wall_floor");
     let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let floor = out.join("floor");
     let mut compile = cc::Build::new().opt_level(2).get_compiler().to_command();

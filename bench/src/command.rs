@@ -20,8 +20,8 @@ type Peer<'p> = (&'static str, Box<dyn Fn() -> Command + 'p>);
 
 /// What one run of a program used.
 #[derive(Clone, Copy)]
-struct Usage {
-    cpu_s: f64,
+pub(crate) struct Usage {
+    pub(crate) cpu_s: f64,
     wall_s: f64,
     peak_mb: f64,
 }
@@ -64,7 +64,7 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 /// The release build of the command, beside this program.
-fn built_command() -> Option<String> {
+pub(crate) fn built_command() -> Option<String> {
     let path = std::env::current_exe().ok()?.with_file_name("sluss");
     if path.exists() {
         return Some(path.display().to_string());
@@ -73,7 +73,7 @@ fn built_command() -> Option<String> {
     None
 }
 
-fn command(program: &str, args: &[&str]) -> Command {
+pub(crate) fn command(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
@@ -94,7 +94,7 @@ fn interleaved(peers: &[Peer<'_>], check: impl Fn()) -> Vec<Vec<Usage>> {
 /// Runs a program to its end; CPU time and peak memory from wait4(2).
 // Clippy does not know that wait4(2) waits for the child. `Child::wait` would not tell what it used.
 #[allow(clippy::zombie_processes)]
-fn measured(name: &str, mut command: Command) -> Usage {
+pub(crate) fn measured(name: &str, mut command: Command) -> Usage {
     let start = Instant::now();
     let child = command.spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
     let mut status = 0;

@@ -19,6 +19,7 @@ mod report;
 mod svg;
 mod terms;
 mod traffic;
+mod wall;
 mod workers;
 
 use report::Report;
@@ -45,10 +46,13 @@ const SUITES: &[Suite] = &[
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
     Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
+    Suite { name: "wall", about: "the wall against the least C that finds a verdict, and against ndpiReader", run: wall::run },
     Suite { name: "workers", about: "one network on one worker and on two", run: workers::run },
 ];
 
 fn main() -> ExitCode {
+    // The wall's suite starts this program again as the process in which nDPI runs.
+    dpi::worker::enter();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match Task::of(&arguments) {
         Ok(Task::Help) => println!("{}", help()),

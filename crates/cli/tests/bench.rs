@@ -1,8 +1,8 @@
-//! `sluss bench engine`: its flags.
+//! `sluss bench`: its flags.
 
 mod common;
 
-use common::{code, run, stderr};
+use common::{code, run, scratch, stderr};
 
 #[test]
 fn every_network_is_measured_with_the_same_flags() {
@@ -60,4 +60,36 @@ fn a_size_that_no_packet_has_is_refused() {
     let output = run(&["bench", "engine", "--net", "tee", "--runs", "1", "--size", "1"]);
     let told = (code(&output), stderr(&output));
     assert_eq!(told, (2, "error: --size: 1 is not between 14 and 65535\n".to_owned()));
+}
+
+#[test]
+fn the_wall_is_measured_in_each_mode() {
+    for (mode, new_flows) in [("cached", false), ("churn", true), ("synflood", true)] {
+        let output =
+            run(&["bench", "wall", "--mode", mode, "captures/web.pcap", "--flows", "1000", "--json"]);
+        assert_eq!(code(&output), 0, "{mode}: {}", stderr(&output));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+        let number = |key: &str| result[key].as_f64().unwrap();
+        assert_eq!((&result["suite"], &result["mode"]), (&"wall".into(), &mode.into()));
+        assert_eq!(number("new_flows") > 0.0, new_flows, "{result}");
+        assert!(
+            number("decided") > 0.0 && number("ring_full") == 0.0 && number("dp_cpu_s") > 1.0,
+            "{result}"
+        );
+        let undecided = if mode == "churn" { number("new_flows") - number("decided") } else { 0.0 };
+        assert_eq!(number("undecided"), undecided, "{result}");
+    }
+}
+
+#[test]
+fn new_flows_are_written_into_a_capture() {
+    let path = scratch("bench-wall-churn").join("new.pcap");
+    let path = path.to_str().unwrap();
+    let output = run(&["bench", "wall", "--mode", "churn", "--write", path, "captures/web.pcap"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let count = run(&["filter", "--count", "tcp or not tcp", path]);
+    let count: u64 = String::from_utf8_lossy(&count.stdout).trim().parse().expect("a number");
+    assert!(count >= 250_000, "{count}");
+    let refused = run(&["bench", "wall", "--mode", "cached", "--write", path]);
+    assert_eq!(code(&refused), 2);
 }

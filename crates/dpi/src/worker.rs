@@ -230,6 +230,11 @@ impl Worker {
         self.head.wrapping_sub(self.tail)
     }
 
+    /// Jobs that the ring has room for.
+    pub fn capacity(&self) -> u32 {
+        self.shared.layout().jobs
+    }
+
     /// The process id of the worker, while there is one.
     pub fn process_id(&self) -> Option<u32> {
         self.process.worker()
@@ -366,7 +371,7 @@ impl Worker {
                 && self.pending() > most
                 && self.answers_waiting() < self.shared.layout().answers / 2
             {
-                self.shared.sleep(Word::DataPlaneSleeps, Some(2));
+                self.shared.sleep(Word::DataPlaneSleeps, Some(10));
             }
             self.shared.word(Word::DataPlaneSleeps).store(0, Ordering::Relaxed);
         }

@@ -155,6 +155,19 @@ impl Key {
         if is_up { Direction::Up } else { Direction::Down }
     }
 
+    /// Makes this the key of a packet over IPv4 that is in no VLAN and no tunnel, and says its direction. The same as [`Key::set`], in fewer steps.
+    #[inline(always)]
+    pub(crate) fn set_v4(&mut self, src: (u32, u16), dst: (u32, u16), protocol: u8) -> Direction {
+        let end = |(addr, port): (u32, u16)| u64::from(addr) << 16 | u64::from(port);
+        let (src, dst) = (end(src), end(dst));
+        let (lower, higher) = (src.min(dst), src.max(dst));
+        (self.lower_high, self.lower_low) = (0, MAPPED | lower >> 16);
+        (self.higher_high, self.higher_low) = (0, MAPPED | higher >> 16);
+        self.tail = lower << 48 | (higher & 0xffff) << 32 | u64::from(protocol);
+        self.scope = 0;
+        if src <= dst { Direction::Up } else { Direction::Down }
+    }
+
     /// The hash under a secret. All 64 bits are good.
     ///
     /// ```
@@ -169,10 +182,20 @@ impl Key {
     #[inline(always)]
     #[must_use]
     pub fn hash(&self, secret: &Secret) -> u64 {
-        let [a, b, c, d, e, f] = secret.0;
-        let high = mix(self.lower_high ^ a, self.higher_high ^ b);
-        let low = mix(self.lower_low ^ c, self.higher_low ^ d);
-        let ends = high.wrapping_add(low);
+        let [a, b, ..] = secret.words;
+        self.hash_low(mix(self.lower_high ^ a, self.higher_high ^ b), secret)
+    }
+
+    /// The same of a key over IPv4, whose high words are 0.
+    #[inline(always)]
+    pub(crate) fn hash_v4(&self, secret: &Secret) -> u64 {
+        self.hash_low(secret.zeros, secret)
+    }
+
+    #[inline(always)]
+    fn hash_low(&self, high: u64, secret: &Secret) -> u64 {
+        let [a, _, c, d, e, f] = secret.words;
+        let ends = high.wrapping_add(mix(self.lower_low ^ c, self.higher_low ^ d));
         mix(mix(ends ^ e, self.tail ^ f) ^ a, u64::from(self.scope) ^ c)
     }
 
@@ -259,7 +282,11 @@ impl fmt::Debug for Key {
 
 /// What keys are hashed under. Who does not know it cannot choose flows that share a bucket.
 #[derive(Clone)]
-pub struct Secret([u64; 6]);
+pub struct Secret {
+    words: [u64; 6],
+    /// What the high words of addresses come to that are 0.
+    zeros: u64,
+}
 
 /// Secrets are not shown.
 impl fmt::Debug for Secret {
@@ -269,18 +296,22 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
+    fn of(words: [u64; 6]) -> Secret {
+        Secret { words, zeros: mix(words[0], words[1]) }
+    }
+
     /// A secret that is drawn from the random numbers of the operating system.
     #[must_use]
     pub fn random() -> Secret {
         let state = RandomState::new();
-        Secret(std::array::from_fn(|at| state.hash_one(at)))
+        Secret::of(std::array::from_fn(|at| state.hash_one(at)))
     }
 
     /// The same secret from the same seed: for hashes that must not change from run to run.
     #[must_use]
     pub fn from_seed(seed: u64) -> Secret {
         let mut state = seed;
-        Secret(std::array::from_fn(|_| {
+        Secret::of(std::array::from_fn(|_| {
             // Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -320,6 +351,19 @@ mod tests {
             prop_assert!(there != back || (a, ports.0) == (b, ports.1));
             prop_assert_eq!((key.src(there), key.dst(there)), ((a, ports.0).into(), (b, ports.1).into()));
             prop_assert_eq!((key.protocol(), key.vlans(), key.vni(), key.is_v6()), (protocol, vlans, 0, a.is_ipv6()));
+        }
+    }
+
+    #[test]
+    fn over_ipv4_keys_and_hashes_are_the_same_in_fewer_steps() {
+        let ends = [(1, 1), (1, 2), (2, 1), (u32::MAX, u16::MAX), (0, 0)];
+        let secret = Secret::from_seed(1);
+        for (src, dst) in ends.iter().flat_map(|src| ends.iter().map(move |dst| (*src, *dst))) {
+            let scope = Scope { protocol: 17, ..Scope::default() };
+            let expected = Key::of(End::v4(src.0, src.1), End::v4(dst.0, dst.1), scope);
+            let mut key = Key::NONE;
+            assert_eq!((key.set_v4(src, dst, 17), key), (expected.1, expected.0));
+            assert_eq!(key.hash_v4(&secret), expected.0.hash(&secret));
         }
     }
 

@@ -123,6 +123,10 @@ impl Tcp {
         if !has_news && self.state() == TcpState::Established {
             return self.advance(direction, segment, len as u32);
         }
+        // Nothing changes any more.
+        if self.state().is_closed() {
+            return false;
+        }
         self.change(direction, segment, len as u32)
     }
 

@@ -326,16 +326,15 @@ pub fn flows(data: &[u8]) {
         packets.push(flow::Packet { frame, linktype, time_ns, wire_len: frame.len() as u32 });
         rest = behind;
     }
-    let (mut seen, mut ended) = (Vec::new(), 0);
-    tracker.burst(&packets, &mut seen, |_| ended += 1);
-    for (packet, seen) in packets.iter().zip(&seen) {
-        if let Some(decoded) = seen.decoded() {
-            assert!(
-                packet.frame.get(decoded.payload()).is_some() && packet.frame.get(decoded.ip()).is_some()
-            );
-            let _ = decoded.quoted(packet.frame);
+    let mut ended = 0;
+    let see = |at: usize, seen: Result<flow::Seen<'_, u32>, flow::NoFlow>| {
+        if let Ok(flow::Seen { decoded, .. }) = seen {
+            let frame = packets[at].frame;
+            assert!(frame.get(decoded.payload()).is_some() && frame.get(decoded.ip()).is_some());
+            let _ = decoded.quoted(frame);
         }
-    }
+    };
+    tracker.burst(&packets, see, |_| ended += 1);
     let counters = *tracker.counters();
     assert_eq!(counters.packets, counters.in_flows + counters.no_flow.iter().sum::<u64>());
     assert_eq!(counters.created, ended + tracker.table().len() as u64);

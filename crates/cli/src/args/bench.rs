@@ -1,13 +1,15 @@
 //! The flags of `sluss bench`.
 
 use crate::values::{at_least, whole};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum BenchArgs {
     /// Networks of apps, in packets per second of CPU time.
     Engine(EngineBenchArgs),
+    /// The wall, in CPU time per packet.
+    Wall(WallBenchArgs),
 }
 
 #[derive(Args, Debug)]
@@ -72,5 +74,61 @@ impl std::fmt::Display for Net {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let value = self.to_possible_value();
         f.write_str(value.as_ref().map_or("", clap::builder::PossibleValue::get_name))
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WallBenchArgs {
+    /// What comes: `cached`, `churn` or `synflood`.
+    #[arg(
+        long,
+        value_name = "MODE",
+        hide_possible_values = true,
+        long_help = "What comes, one of those below"
+    )]
+    pub(crate) mode: WallMode,
+    /// Flows that are followed at a time [default: 262144].
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = at_least(1_usize),
+        allow_negative_numbers = true,
+        long_help = "Flows that are followed at a time [default: 262144]; with `cached`, so many come, in random order, in place of a capture"
+    )]
+    pub(crate) flows: Option<usize>,
+    /// Write the packets of `churn` into a capture.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        long_help = "Write a quarter of a million packets of `churn` into a capture, for other programs, and measure nothing"
+    )]
+    pub(crate) write: Option<PathBuf>,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The capture that is replayed [default: a conversation in HTTP].
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// What comes in a measurement of the wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WallMode {
+    /// packets of flows that are identified
+    Cached,
+    /// the capture again and again, each time as new flows
+    Churn,
+    /// a SYN of a new flow in each packet; between them, the capture
+    Synflood,
+}
+
+impl WallMode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            WallMode::Cached => "cached",
+            WallMode::Churn => "churn",
+            WallMode::Synflood => "synflood",
+        }
     }
 }

@@ -1,8 +1,9 @@
-//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine.
+//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine; and `sluss bench wall`, in [`wall`].
 
 mod loads;
 mod nets;
 mod traffic;
+mod wall;
 
 use crate::args::{BenchArgs, EngineBenchArgs};
 use crate::clock::cpu_time;
@@ -50,6 +51,7 @@ fn refused(error: &ConfigureError) -> Failure {
 pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     match args {
         BenchArgs::Engine(args) => engine_suite(args, terminal),
+        BenchArgs::Wall(args) => wall::run(args, terminal),
     }
 }
 

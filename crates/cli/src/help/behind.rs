@@ -1,7 +1,8 @@
 //! What stands behind the options in the help of a command, and has sections of its own in its man page.
 
-use crate::args::Net;
+use crate::args::{Net, WallMode};
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 /// The texts of one command.
 #[derive(Debug)]
@@ -79,6 +80,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "apps" => &APPS,
         "bench" => &BENCH,
         "bench engine" => &ENGINE,
+        "bench wall" => &WALL_BENCH,
         "quickcheck" => &QUICKCHECK,
         "wall" => &WALL,
         "wall spy" => &WALL_SPY,
@@ -268,23 +270,19 @@ const APPS: Behind = Behind {
 
 const BENCH: Behind = Behind { ..NOTHING };
 
+/// Values of a flag, with what each is.
+fn described<V: ValueEnum>() -> Vec<(String, String)> {
+    let values = V::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let about = |value: &PossibleValue| value.get_help().map(ToString::to_string).unwrap_or_default();
+    values.map(|value| (value.get_name().to_owned(), about(&value))).collect()
+}
+
 const ENGINE: Behind = Behind {
     notes: &[
         "Packets are those that leave the source; time is the CPU time of the process, after half a second of warm-up. \
          Figures of different machines, or of one machine at different times, do not compare: measure both sides in one run.",
     ],
-    table: Some(Table {
-        heading: "Networks",
-        rows: || {
-            let values = Net::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-            values
-                .map(|value| {
-                    let about = value.get_help().map(ToString::to_string).unwrap_or_default();
-                    (value.get_name().to_owned(), about)
-                })
-                .collect()
-        },
-    }),
+    table: Some(Table { heading: "Networks", rows: described::<Net> }),
     examples: &["sluss bench engine --net tee", "sluss bench engine --net filter --pcap trace.pcap"],
     exit_codes: &[
         ("0", "measured"),
@@ -293,6 +291,20 @@ const ENGINE: Behind = Behind {
         ("4", "packets unaccounted for, or an app failed"),
         DAMAGED,
     ],
+    ..NOTHING
+};
+
+const WALL_BENCH: Behind = Behind {
+    notes: &[
+        "Packets are replayed from memory for two seconds of CPU time or more, that of changing their addresses included, and nDPI never makes \
+         them wait but where its ring is three quarters full. Compare what was measured in turn on one machine.",
+    ],
+    table: Some(Table { heading: "Modes", rows: described::<WallMode> }),
+    examples: &[
+        "sluss bench wall --mode churn trace.pcap",
+        "sluss bench wall --mode cached --flows 4000000 --json",
+    ],
+    exit_codes: &[("0", "measured"), WRONG_FLAG, REFUSED, DAMAGED],
     ..NOTHING
 };
 

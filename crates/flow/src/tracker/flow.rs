@@ -122,18 +122,21 @@ impl<V> Flow<V> {
         }
     }
 
-    /// Counts a packet.
+    /// Counts a packet. Says whether [`Flow::is_settled`] may be another than before.
     #[inline(always)]
-    pub(super) fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>) {
+    pub(super) fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>) -> bool {
         let at = decoded.direction.index();
+        let is_first = self.packets_low[at] == 0;
         let (low, carry) = self.packets_low[at].overflowing_add(1);
         self.packets_low[at] = low;
         self.packets_high[at] = self.packets_high[at].wrapping_add(carry.into());
         self.bytes[at] += u64::from(packet.wire_len);
         self.last_ns = self.last_ns.max(packet.time_ns);
+        let state = self.tcp.state();
         if decoded.is_tcp() {
             self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
         }
+        is_first || self.tcp.state() != state
     }
 
     /// Whether both ends have spoken, and the flow is not over: such make room for others last.

@@ -18,8 +18,47 @@ fn small() -> Settings {
     Settings { capacity: 1000, ..Settings::default() }
 }
 
+/// What became of a packet.
+#[derive(Clone, Copy)]
+struct Sight {
+    slot: Result<Slot, NoFlow>,
+    is_new: bool,
+    decoded: Decoded,
+}
+
+impl Sight {
+    fn slot(&self) -> Result<Slot, NoFlow> {
+        self.slot
+    }
+
+    fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    fn decoded(&self) -> Option<&Decoded> {
+        self.slot.is_ok().then_some(&self.decoded)
+    }
+}
+
+fn burst<V: Default>(
+    tracker: &mut Tracker<V>,
+    packets: &[Packet<'_>],
+    ended: impl FnMut(Ended<V>),
+) -> Vec<Sight> {
+    let mut sights = Vec::new();
+    let see = |at: usize, seen: Result<Seen<'_, V>, NoFlow>| {
+        assert_eq!(at, sights.len());
+        sights.push(match seen {
+            Ok(Seen { slot, is_new, decoded, .. }) => Sight { slot: Ok(slot), is_new, decoded: *decoded },
+            Err(why) => Sight { slot: Err(why), is_new: false, decoded: Decoded::NONE },
+        });
+    };
+    tracker.burst(packets, see, ended);
+    sights
+}
+
 /// What became of each packet, and the flows that ended. Packets are lines with times in milliseconds.
-fn run(tracker: &mut Tracker<u32>, lines: &[(u64, &str)]) -> (Vec<Seen>, Vec<Ended<u32>>) {
+fn run(tracker: &mut Tracker<u32>, lines: &[(u64, &str)]) -> (Vec<Sight>, Vec<Ended<u32>>) {
     let frames: Vec<(u64, Vec<u8>)> = lines.iter().map(|&(ms, line)| (ms, bytes(line))).collect();
     let packets: Vec<Packet<'_>> = frames
         .iter()
@@ -30,8 +69,8 @@ fn run(tracker: &mut Tracker<u32>, lines: &[(u64, &str)]) -> (Vec<Seen>, Vec<End
             wire_len: frame.len() as u32,
         })
         .collect();
-    let (mut seen, mut ended) = (Vec::new(), Vec::new());
-    tracker.burst(&packets, &mut seen, |flow| ended.push(flow));
+    let mut ended = Vec::new();
+    let seen = burst(tracker, &packets, |flow| ended.push(flow));
     (seen, ended)
 }
 
@@ -224,8 +263,7 @@ proptest! {
             let packets: Vec<Packet<'_>> = frames.iter().map(|&(time_ns, ref frame)| {
                 Packet { frame, linktype: LinkType::EN10MB, time_ns, wire_len: frame.len() as u32 }
             }).collect();
-            let mut seen = Vec::new();
-            tracker.burst(&packets, &mut seen, |flow| ended.push((flow.key, flow.stats)));
+            let seen = self::burst(&mut tracker, &packets, |flow| ended.push((flow.key, flow.stats)));
             for (seen, packet) in seen.iter().zip(&packets) {
                 let decoded = seen.decoded().unwrap();
                 let (key, at) = (decoded.key, decoded.direction.index());
@@ -282,8 +320,7 @@ fn any_frames_are_counted_once() {
                 wire_len: line.wire_len,
             })
             .collect();
-        let mut seen = Vec::new();
-        tracker.burst(&packets, &mut seen, |_| {});
+        let seen = burst(&mut tracker, &packets, |_| {});
         assert_eq!(seen.len(), packets.len());
     }
     assert!(is_sum_right(tracker.counters()));

@@ -14,7 +14,8 @@ pub(super) type Change = (u32, u16, u16);
 /// A flow that tier 2 looks at.
 #[derive(Debug, Default)]
 pub(super) struct Question {
-    generation: u32,
+    /// How often its place has had a question.
+    pub(super) generation: u32,
     is_open: bool,
     /// Where the flow is in its table, as long as it is there.
     pub(super) slot: Option<Slot>,
@@ -30,6 +31,13 @@ pub(super) struct Question {
     pub(super) record: Option<Box<Record>>,
     /// What it was said to be within the burst.
     pub(super) changes: Vec<Change>,
+}
+
+impl Question {
+    /// What the flow was said to be when so many of its packets had been submitted.
+    pub(super) fn change_at(&self, submitted: u32) -> Option<Change> {
+        self.changes.iter().rev().find(|(from, ..)| *from <= submitted).copied()
+    }
 }
 
 /// Tier 2, and the flows that it looks at.
@@ -106,6 +114,12 @@ impl Asker {
         (question.is_open && question.generation == answer.flow.generation).then_some(at)
     }
 
+    /// Whether the last word about a flow has come, and waits to be taken note of.
+    pub(super) fn has_last_word(&self, at: u32) -> bool {
+        let flow = self.flow_id(at);
+        self.answers.iter().any(|answer| answer.flow == flow && answer.done)
+    }
+
     /// Closes a question; nothing is waited for any more.
     pub(super) fn close(&mut self, at: u32) {
         let question = &mut self.questions[at as usize];
@@ -159,6 +173,18 @@ impl Asker {
             }
             done => done,
         }
+    }
+
+    /// Waits until half of the ring is free, if less than a quarter is. Says whether it has waited.
+    ///
+    /// PERF: the data plane sleeps for a quarter of the ring, not for each burst: to be woken costs as much as a hundred packets.
+    pub(super) fn make_room(&mut self) -> bool {
+        let waits = self.worker.pending() > self.worker.capacity() / 4 * 3;
+        if waits {
+            let answers = &mut self.answers;
+            self.worker.wait(Until::Room, |answer| answers.push(answer.clone()));
+        }
+        waits
     }
 
     /// Takes what was said, waiting for all of it or for nothing.

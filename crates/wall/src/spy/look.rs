@@ -53,6 +53,8 @@ const STARTED: u8 = 2;
 /// `state` is that of tier 1, or a question.
 const HAS_TIER1: u8 = 4;
 const IS_ASKED: u8 = 8;
+/// A packet of the burst that is looked at waits, or one of another was looked at.
+const PENDING: u8 = 16;
 
 impl Look {
     pub(super) fn new(number: u32, first: flow::Direction) -> Look {
@@ -68,6 +70,18 @@ impl Look {
     #[inline]
     pub(super) fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Nothing but the flow itself has been looked at.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.phase == Phase::Silent && self.flags & PENDING == 0
+    }
+
+    /// More than the flow itself is looked at from now on.
+    #[inline]
+    pub(super) fn set_pending(&mut self) {
+        self.flags |= PENDING;
     }
 
     pub(super) fn set_phase(&mut self, phase: Phase) {
@@ -131,6 +145,11 @@ impl Look {
         self.master = verdict.master.number();
         self.sure = verdict.by as u8 | (verdict.confidence as u8) << 2;
         self.evidence = evidence;
+    }
+
+    /// Whether there is a verdict.
+    pub(super) fn is_identified(&self) -> bool {
+        self.sure & 3 != By::Nobody as u8
     }
 
     /// The verdict, with the words of its evidence.

@@ -25,7 +25,7 @@ use dpi::tier1::{self, StateId, Step, Tier1};
 use dpi::worker::{Answer, Reason, WorkerError};
 use dpi::{By, Confidence, Details, Message, Protocol, Verdict};
 use flow::table::{Slot, TableError};
-use flow::{Decoded, Direction, EndReason, Ended, Key, Packet, Part, Seen, Stats, Tracker};
+use flow::{Decoded, Direction, EndReason, Ended, Key, NoFlow, Packet, Part, Seen, Stats, Tracker};
 use look::{Look, Phase, State};
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -87,14 +87,19 @@ pub struct Identified {
 /// Looks at packets, and says what their flows speak.
 pub struct Spy {
     tracker: Tracker<Look>,
-    seen: Vec<Seen>,
+    /// Packets of a burst whose flows are not settled.
+    unsettled: Vec<Sight>,
+    /// Of a burst, where outcomes are told: the slots of flows.
+    slots: Vec<Option<Slot>>,
     tier1: Tier1,
     asker: Option<Asker>,
     books: Books,
     waits: bool,
     outcomes: Option<Outcomes>,
-    /// Packets that are told of when tier 2 has answered: which of the burst, its question, how many had been submitted with it.
-    deferred: Vec<(usize, u32, u32)>,
+    /// The number of the last flow.
+    numbers: u32,
+    /// Packets of the burst that are told of when tier 2 has answered.
+    deferred: Vec<Deferred>,
 }
 
 /// What is noted of flows, and told of them.
@@ -107,23 +112,41 @@ struct Books {
     identified: Vec<Record>,
     ended: Vec<Record>,
     counts: Identified,
-    /// The number of the last flow.
-    number: u32,
     /// Flows over whose question could not be asked.
     unasked: u64,
 }
 
-/// A packet of a flow, as the tracker has seen it.
-struct Sight<'a> {
+/// A packet of a flow that is not settled.
+struct Sight {
+    /// Its number in the burst.
+    at: usize,
     slot: Slot,
-    is_new: bool,
-    decoded: &'a Decoded,
+    decoded: Decoded,
+}
+
+/// A packet that is told of when tier 2 has answered.
+#[derive(Clone, Copy, Debug)]
+struct Deferred {
+    /// Its number in the burst.
+    at: usize,
+    /// The question about its flow. If that has another generation by then, tier 1 has decided in the same burst, and the packet is told of.
+    question: u32,
+    generation: u32,
+    /// How many packets of the flow had been submitted with it.
+    submitted: u32,
 }
 
 /// Where packets of a burst are told of.
 struct Told<'a> {
     tags: &'a mut [Tag],
     waits: bool,
+}
+
+impl Told<'_> {
+    /// Tells a packet by what is known of its flow now.
+    fn tell(&mut self, at: usize, look: &Look) {
+        (self.tags[at].protocol, self.tags[at].master) = (look.protocol(), look.master());
+    }
 }
 
 impl std::fmt::Debug for Spy {
@@ -149,7 +172,8 @@ impl Spy {
         let wanted = settings.ledger.as_ref().map(Ledger::wanted).unwrap_or_default();
         Ok(Spy {
             tracker,
-            seen: Vec::new(),
+            unsettled: Vec::new(),
+            slots: Vec::new(),
             tier1: Tier1::new(settings.tier1),
             asker,
             books: Books {
@@ -160,11 +184,11 @@ impl Spy {
                 identified: Vec::new(),
                 ended: Vec::new(),
                 counts: Identified::default(),
-                number: 0,
                 unasked: 0,
             },
             waits: settings.waits,
             outcomes: settings.outcomes,
+            numbers: 0,
             deferred: Vec::new(),
         })
     }
@@ -224,6 +248,24 @@ impl Spy {
         self.asker.as_ref()?.process_id()
     }
 
+    /// As [`Tracker::populate`].
+    pub fn populate(&mut self) {
+        self.tracker.populate();
+    }
+
+    /// Waits for tier 2 if its ring of packets is more than three quarters full, until it is half empty. For replays from memory, which have no rate of their own:
+    /// packets that come by themselves go on, and tier 2 is left out of those that it has no room for.
+    pub fn make_room(&mut self) {
+        if self.asker.as_mut().is_some_and(Asker::make_room) {
+            self.listen(false);
+        }
+    }
+
+    /// Waits until tier 2 has answered all that it was asked.
+    pub fn wait(&mut self) {
+        self.listen(true);
+    }
+
     /// Looks at packets in order, and tells of each what is known of its flow.
     ///
     /// # Panics
@@ -232,24 +274,15 @@ impl Spy {
         if self.asker.is_some() && !self.waits {
             self.listen(false);
         }
-        let Spy { tracker, seen, tier1, asker, books, waits, .. } = self;
-        tracker.burst(packets, seen, |ended| books.end(ended, tier1, asker.as_mut(), *waits));
-        let seen = std::mem::take(&mut self.seen);
-        let mut told = Told { tags: &mut tags[..packets.len()], waits: self.waits };
-        for (at, (packet, seen)) in packets.iter().zip(&seen).enumerate() {
-            match (seen.slot(), seen.decoded()) {
-                (Ok(slot), Some(decoded)) => {
-                    self.packet(at, packet, &Sight { slot, is_new: seen.is_new(), decoded }, &mut told)
-                }
-                _ => told.tags[at] = Tag::default(),
-            }
+        let tags = &mut tags[..packets.len()];
+        if self.waits {
+            // One by one: flows of a capture may begin and end within a burst, and each packet is looked at while its flow is there.
+            (0..packets.len()).for_each(|at| self.look(&packets[at..=at], at, tags));
+        } else {
+            self.look(packets, 0, tags);
         }
-        self.seen = seen;
         if !self.deferred.is_empty() {
-            self.tell_deferred(told.tags);
-        }
-        if self.outcomes.is_some() {
-            self.tell_outcomes(told.tags);
+            self.tell_deferred(tags);
         }
         if let Some(ledger) = &self.books.ledger {
             ledger.count(packets.len() as u64, packets.iter().map(|packet| u64::from(packet.wire_len)).sum());
@@ -257,29 +290,53 @@ impl Spy {
         self.books.hand_over();
     }
 
-    #[inline]
-    fn packet(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
-        let Some(look) = self.tracker.value_mut(seen.slot) else {
-            // Its flow has made room for another of the same burst.
-            told.tags[at] = Tag { packets: 1, ..Tag::default() };
-            return;
+    /// Looks at packets of a burst, from its number `first` on.
+    fn look(&mut self, packets: &[Packet<'_>], first: usize, tags: &mut [Tag]) {
+        let Spy { tracker, tier1, asker, books, waits, numbers, unsettled, slots, outcomes, .. } = self;
+        let (waits, wants_slots) = (*waits, outcomes.is_some());
+        slots.clear();
+        // What needs more than the flow itself waits until all packets have been counted.
+        let see = |at: usize, seen: Result<Seen<'_, Look>, NoFlow>| {
+            if wants_slots {
+                slots.push(seen.as_ref().ok().map(|seen| seen.slot));
+            }
+            let Seen { slot, is_new, decoded, flow } = match seen {
+                Ok(seen) => seen,
+                Err(why) => return tags[first + at] = without_flow(why),
+            };
+            let look = &mut flow.value;
+            if is_new {
+                *numbers = numbers.wrapping_add(1);
+                *look = Look::new(*numbers, decoded.direction);
+            }
+            look.count = look.count.saturating_add(1);
+            tags[first + at] = tag(look);
+            if look.phase() != Phase::Settled && (waits || !is_silent(look, decoded)) {
+                look.set_pending();
+                unsettled.push(Sight { at: first + at, slot, decoded: *decoded });
+            }
         };
-        if seen.is_new {
-            *look = Look::new(self.books.next_number(), seen.decoded.direction);
+        tracker.burst(packets, see, |ended| books.end(ended, tier1, asker.as_mut(), waits));
+        let unsettled = std::mem::take(&mut self.unsettled);
+        let mut told = Told { tags, waits };
+        for sight in &unsettled {
+            self.unsettled(&packets[sight.at - first], sight, &mut told);
         }
-        look.count = look.count.saturating_add(1);
-        if look.phase() == Phase::Settled {
-            told.tags[at] = tag(look);
-            return;
+        self.unsettled = unsettled;
+        self.unsettled.clear();
+        if self.outcomes.is_some() {
+            self.tell_outcomes(&mut told.tags[first..]);
         }
-        self.unsettled(at, packet, seen, told);
     }
 
     /// A packet of a flow that is not settled.
-    #[cold]
-    fn unsettled(&mut self, at: usize, packet: &Packet<'_>, seen: &Sight<'_>, told: &mut Told<'_>) {
-        let decoded = seen.decoded;
-        let Some(look) = self.tracker.value_mut(seen.slot) else { return };
+    fn unsettled(&mut self, packet: &Packet<'_>, seen: &Sight, told: &mut Told<'_>) {
+        let Sight { at, slot, ref decoded } = *seen;
+        // Its flow may have made room for another of the same burst, or be settled by a packet of it.
+        let Some(look) = self.tracker.value_mut(slot) else { return };
+        if look.phase() == Phase::Settled {
+            return told.tell(at, look);
+        }
         let transport = decoded.protocol();
         if transport != ip::TCP && transport != ip::UDP {
             if let Some(protocol) = by_ip_protocol(transport) {
@@ -290,21 +347,20 @@ impl Spy {
                     evidence: "IP protocol",
                     ..Verdict::default()
                 };
-                self.settle(seen.slot, &verdict, Details::default());
+                self.settle(slot, &verdict, Details::default());
             } else {
                 look.set_phase(Phase::Settled);
             }
         } else if decoded.part != Part::Later {
-            if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
-                look.set_start(decoded.tcp.seq.wrapping_add(1));
-            }
+            note_start(look, decoded);
             if !decoded.payload().is_empty() {
                 self.inspect(packet, seen, told.waits);
             }
         }
-        let Some(look) = self.tracker.value_mut(seen.slot) else { return };
-        told.tags[at] = tag(look);
+        let Some(look) = self.tracker.value_mut(slot) else { return };
+        told.tell(at, look);
         if told.waits
+            && self.outcomes.is_none()
             && let State::Asked(question) = look.state()
             && let Some(asker) = &mut self.asker
         {
@@ -313,17 +369,18 @@ impl Spy {
             if question_of.changes.is_empty() {
                 question_of.changes.push((0, protocol, master));
             }
-            self.deferred.push((at, question, question_of.submitted));
+            let (generation, submitted) = (question_of.generation, question_of.submitted);
+            self.deferred.push(Deferred { at, question, generation, submitted });
         }
     }
 
     /// Looks at what a packet says.
-    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight<'_>, waits: bool) {
-        let (slot, decoded) = (seen.slot, seen.decoded);
+    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight, waits: bool) {
+        let Sight { slot, ref decoded, .. } = *seen;
         let Some(look) = self.tracker.value_mut(slot) else { return };
         let mut step = Step::NotOurs;
         if look.phase() != Phase::Handed {
-            let message = message(packet, seen, look);
+            let message = message(packet, decoded, look);
             let mut state = self.tier1_state(slot);
             step = self.tier1.inspect(&mut state, &message);
             self.keep_tier1_state(slot, state);
@@ -456,10 +513,19 @@ impl Spy {
     fn listen(&mut self, waits: bool) {
         let Some(asker) = &mut self.asker else { return };
         asker.listen(waits);
-        for answer in std::mem::take(&mut asker.answers) {
+        if asker.answers.is_empty() {
+            return;
+        }
+        let mut answers = std::mem::take(&mut asker.answers);
+        for answer in answers.drain(..) {
             if let Some(question) = self.asker.as_ref().and_then(|asker| asker.answered(&answer)) {
                 self.take_note(question, answer);
             }
+        }
+        if let Some(asker) = &mut self.asker {
+            // What came meanwhile, which is nothing mostly, and the memory.
+            answers.append(&mut asker.answers);
+            asker.answers = answers;
         }
     }
 
@@ -473,14 +539,11 @@ impl Spy {
                 question.record = Some(record);
                 return;
             }
-            asker.close(at);
-            if let Some(verdict) = verdict.filter(|_| record.verdict.by != By::Tier1) {
-                if record.verdict.by == By::Nobody {
-                    self.books.counts.count(verdict.by);
-                }
-                record.verdict = verdict;
-                record.details = (answer.details != Details::default()).then(|| Box::new(answer.details));
+            if let Some(verdict) = &verdict {
+                question.changes.push((answer.packets, verdict.protocol.number(), verdict.master.number()));
             }
+            asker.close(at);
+            self.books.apply(&mut record, verdict, answer.details);
             return self.books.over(*record);
         }
         let Some(slot) = question.slot else { return asker.close(at) };
@@ -500,7 +563,7 @@ impl Spy {
             // What was lost with a worker may be asked again.
             look.set_phase(if answer.reason == Reason::Lost { Phase::Handed } else { Phase::Settled });
             if let Some(asker) = &mut self.asker
-                && !self.deferred.iter().any(|(_, question, _)| *question == at)
+                && !self.deferred.iter().any(|deferred| deferred.question == at)
             {
                 asker.close(at);
             }
@@ -513,20 +576,25 @@ impl Spy {
         self.listen(true);
         let deferred = std::mem::take(&mut self.deferred);
         let Some(asker) = &mut self.asker else { return };
-        for &(at, question, submitted) in &deferred {
-            let changes = &asker.question(question).changes;
-            if let Some((_, protocol, master)) = changes.iter().rev().find(|(from, ..)| *from <= submitted) {
-                (tags[at].protocol, tags[at].master) = (*protocol, *master);
+        for &Deferred { at, question, generation, submitted } in &deferred {
+            let question = asker.question(question);
+            if question.generation == generation
+                && let Some((_, protocol, master)) = question.change_at(submitted)
+            {
+                (tags[at].protocol, tags[at].master) = (protocol, master);
             }
         }
-        for &(_, at, _) in &deferred {
-            asker.question(at).changes.clear();
+        for &Deferred { question: at, generation, .. } in &deferred {
+            let question = asker.question(at);
+            if question.generation != generation {
+                continue;
+            }
+            question.changes.clear();
             // Answered within the burst: nothing more is to come.
-            let slot = asker.question(at).slot;
-            let is_asked = slot.is_some_and(|slot| {
+            let is_asked = question.slot.is_some_and(|slot| {
                 self.tracker.flow(slot).is_some_and(|flow| flow.value.state() == State::Asked(at))
             });
-            if !is_asked && asker.question(at).record.is_none() {
+            if !is_asked && question.record.is_none() {
                 asker.close(at);
             }
         }
@@ -538,8 +606,8 @@ impl Spy {
     #[cold]
     fn tell_outcomes(&mut self, tags: &mut [Tag]) {
         let Some(outcomes) = &self.outcomes else { return };
-        for (seen, tag) in self.seen.iter().zip(tags) {
-            if let Ok(slot) = seen.slot()
+        for (slot, tag) in self.slots.iter().zip(tags) {
+            if let Some(slot) = *slot
                 && let Some(flow) = self.tracker.flow(slot)
             {
                 let outcome = outcomes.get(flow.value.number.into());
@@ -592,17 +660,12 @@ impl Identified {
 }
 
 impl Books {
-    fn next_number(&mut self) -> u32 {
-        self.number = self.number.wrapping_add(1);
-        self.number
-    }
-
     /// A flow is over.
     fn end(&mut self, ended: Ended<Look>, tier1: &mut Tier1, asker: Option<&mut Asker>, waits: bool) {
         let mut look = ended.value;
-        if look.number == 0 {
-            // It made room for another before it was looked at, in the same burst.
-            look.number = self.next_number();
+        // PERF: where nobody wants records, none is made but those that wait for a last word: 30 ns of a SYN in a flood.
+        if !self.wanted.ended && !matches!(look.state(), State::Asked(_)) {
+            return self.forget(&look, tier1);
         }
         let mut record = self.record(&ended.key, &ended.stats, &look, why(ended.why));
         if let Some(place) = look.details() {
@@ -617,14 +680,17 @@ impl Books {
                 }
                 let question = asker.question(at);
                 question.slot = None;
-                let held = question.held.take();
-                question.record = Some(Box::new(record));
-                // The last word that was held counts, if nothing more is to come.
-                if let Some(held) = held {
-                    asker.answers.push(held);
+                // What tier 2 has said while tier 1 had not made up its mind counts now.
+                if let Some(held) = question.held.take() {
+                    let verdict = asker.verdict(&held);
+                    self.apply(&mut record, verdict, held.details);
+                    if held.done {
+                        asker.close(at);
+                        return self.over(record);
+                    }
                 }
-                if asker.give_up(at, waits).is_err() && asker.answers.last().is_none_or(|answer| !answer.done)
-                {
+                asker.question(at).record = Some(Box::new(record));
+                if asker.give_up(at, waits).is_err() && !asker.has_last_word(at) {
                     self.unasked += 1;
                     if let Some(record) = asker.question(at).record.take() {
                         asker.withdraw(at);
@@ -639,6 +705,16 @@ impl Books {
         self.over(record);
     }
 
+    /// With what tier 2 says of a flow that is over, unless tier 1 has identified it.
+    fn apply(&mut self, record: &mut Record, verdict: Option<Verdict>, details: Details) {
+        let Some(verdict) = verdict.filter(|_| record.verdict.by != By::Tier1) else { return };
+        if record.verdict.by == By::Nobody {
+            self.counts.count(verdict.by);
+        }
+        record.verdict = verdict;
+        record.details = (details != Details::default()).then(|| Box::new(details));
+    }
+
     /// With what tier 1 takes a flow for, now that nothing more comes.
     fn conclude(&mut self, record: &mut Record, tier1: &mut Tier1, bits: u32) {
         if let Some(verdict) = tier1.conclude(&mut Some(StateId::from_bits(bits))) {
@@ -646,6 +722,20 @@ impl Books {
                 self.counts.count(verdict.by);
             }
             record.verdict = verdict;
+        }
+    }
+
+    /// A flow is over of which nobody is told.
+    fn forget(&mut self, look: &Look, tier1: &mut Tier1) {
+        if let Some(place) = look.details() {
+            self.store.take(place);
+        }
+        let likely = match look.state() {
+            State::Tier1(bits) => tier1.conclude(&mut Some(StateId::from_bits(bits))),
+            _ => None,
+        };
+        if !look.is_identified() && likely.is_none() {
+            self.counts.nobody += 1;
         }
     }
 
@@ -691,12 +781,36 @@ impl Books {
     }
 }
 
+/// What is known of a packet that belongs to no flow. One of IP is like the first of a flow of which nothing is known: a firewall must not let
+/// pieces of what it does not see whole pass by its rules (RFC 1858).
+fn without_flow(why: NoFlow) -> Tag {
+    let is_ip = !matches!(why, NoFlow::Arp | NoFlow::NotIp | NoFlow::Link);
+    Tag { packets: is_ip.into(), ..Tag::default() }
+}
+
 fn tag(look: &Look) -> Tag {
     Tag { protocol: look.protocol(), master: look.master(), packets: look.count }
 }
 
-fn message<'a>(packet: &Packet<'a>, seen: &Sight<'_>, look: &Look) -> Message<'a> {
-    let decoded = seen.decoded;
+/// Takes note of where the initiator's stream begins.
+#[inline]
+fn note_start(look: &mut Look, decoded: &Decoded) {
+    if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
+        look.set_start(decoded.tcp.seq.wrapping_add(1));
+    }
+}
+
+/// Whether a flow has said nothing yet, nor does with this packet, of which note is taken: the most of a flood.
+#[inline]
+fn is_silent(look: &mut Look, decoded: &Decoded) -> bool {
+    let is_silent = decoded.is_tcp() && decoded.payload().is_empty() && look.is_silent();
+    if is_silent {
+        note_start(look, decoded);
+    }
+    is_silent
+}
+
+fn message<'a>(packet: &Packet<'a>, decoded: &Decoded, look: &Look) -> Message<'a> {
     let (source, destination) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
     let forward = decoded.direction == look.first();
     Message {
