@@ -46,7 +46,7 @@ pub struct Wanted {
 struct Pages {
     identified: Vec<Record>,
     ended: Vec<Record>,
-    open: Vec<Record>,
+    open: Option<Vec<Record>>,
     untold: u64,
     memory: usize,
 }
@@ -94,10 +94,10 @@ impl Ledger {
         self.0.is_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the flows that were asked for; none while they are not there.
+    /// Takes the flows that were asked for; `None` while they are not there.
     #[must_use]
-    pub fn take_open(&self) -> Vec<Record> {
-        std::mem::take(&mut self.pages().open)
+    pub fn take_open(&self) -> Option<Vec<Record>> {
+        self.pages().open.take()
     }
 
     /// Whether flows are asked for; they are not any more then.
@@ -106,7 +106,7 @@ impl Ledger {
     }
 
     pub(crate) fn set_open(&self, records: Vec<Record>) {
-        self.pages().open = records;
+        self.pages().open = Some(records);
     }
 
     /// Packets, and their bytes on the wire, that were looked at.
@@ -163,9 +163,9 @@ fn append(page: &mut Vec<Record>, records: &mut Vec<Record>) -> u64 {
     untold as u64
 }
 
-/// What each flow turned out to be, by its number: for a second look at the same packets.
-#[derive(Clone, Debug)]
-pub struct Outcomes(Arc<[Outcome]>);
+/// What each flow turned out to be, by its number: for a second look at the same packets. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes(Arc<Vec<Outcome>>);
 
 /// What a flow turned out to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,17 +188,26 @@ impl Outcomes {
     /// Of all flows of a run.
     #[must_use]
     pub fn of(records: &[Record]) -> Outcomes {
-        let count = records.iter().map(|record| record.number).max().unwrap_or(0);
-        let mut outcomes = vec![Outcome::default(); count as usize];
+        let mut outcomes = Outcomes::default();
+        outcomes.add(records);
+        outcomes
+    }
+
+    /// Adds flows: 12 bytes for each.
+    pub fn add(&mut self, records: &[Record]) {
+        let outcomes = Arc::make_mut(&mut self.0);
         for record in records {
-            if let Some(outcome) = (record.number as usize).checked_sub(1).and_then(|at| outcomes.get_mut(at))
-            {
-                let packets = u32::try_from(record.total_packets()).unwrap_or(u32::MAX);
-                let dpi::Verdict { protocol, master, .. } = record.verdict;
-                *outcome = Outcome { protocol, master, packets };
+            let Some(at) = usize::try_from(record.number).ok().and_then(|number| number.checked_sub(1))
+            else {
+                continue;
+            };
+            if outcomes.len() <= at {
+                outcomes.resize(at + 1, Outcome::default());
             }
+            let packets = u32::try_from(record.total_packets()).unwrap_or(u32::MAX);
+            let dpi::Verdict { protocol, master, .. } = record.verdict;
+            outcomes[at] = Outcome { protocol, master, packets };
         }
-        Outcomes(outcomes.into())
     }
 
     /// That of the flow of this number, from 1.

@@ -317,7 +317,14 @@ const WALL_SPY: Behind = Behind {
         "nDPI runs in a process of its own, which can do nothing but answer; where it is not installed, our own code is all there is.",
     ],
     examples: &["sluss wall spy pcap trace.pcap --table", "sudo sluss wall spy raw eth0 --live --stats"],
-    exit_codes: &[("0", "done"), WRONG_FLAG, REFUSED, INTERNAL, DAMAGED],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_FLAG,
+        ("3", "no such input, no nDPI for --dpi exact, or the system refused"),
+        INTERNAL,
+        DAMAGED,
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; all until then is told"),
+    ],
     ..NOTHING
 };
 

@@ -23,6 +23,16 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
         return Err(Failure::user("`--dpi exact` reads captures, from their beginning to their end")
             .help("without it, devices are looked at as well: `sluss wall spy raw eth0 --live`"));
     }
+    let not_here = [
+        (args.eve.is_some(), "--eve"),
+        (args.top, "--top"),
+        (args.stats, "--stats"),
+        (args.look.flows_max.is_some(), "--flows-max"),
+    ];
+    if let Some((_, flag)) = not_here.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::user(format_args!("`{flag}` and `--dpi exact` do not go together"))
+            .help("leave one of them out"));
+    }
     let signals = signals::caught(signals::ENDING)?;
     let path = Path::new(&args.from.name);
     let mut reader = open(path)?;
@@ -37,7 +47,7 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
     if summary.flows.iter().any(|flow| flow.incomplete) {
         let count = summary.flows.iter().filter(|flow| flow.incomplete).count();
         terminal.tell(&Message::warning(format_args!(
-            "nDPI did not see all packets of {count} flows: they are too long for it, or made it crash"
+            "nDPI did not see all packets of {count} flows: they are too long for it, made it crash, or were too many at a time"
         )));
     }
     if let Some(damage) = damage {

@@ -11,12 +11,16 @@ use apps::Sink;
 use engine::{Config, Graph};
 use io::PcapWriter;
 use serde_json::json;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use wall::ledger::{Ledger, Outcomes, Wanted};
 use wall::rules::{RuleError, Rules, TEXT_MAX};
 use wall::{L7Fw, L7Spy, Log};
 
 const FIREWALL: &str = "fw";
+/// Replies to rejected packets from a device, at most.
+const REPLIES_PER_SECOND: u64 = 1000;
 
 /// Runs the command.
 pub(crate) fn run(args: &WallFilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -29,9 +33,18 @@ pub(crate) fn run(args: &WallFilterArgs, terminal: &Terminal) -> Result<Outcome,
     let outputs: Vec<_> =
         outputs.into_iter().filter_map(|(app, path)| Some((app, path.as_deref()?))).collect();
     let how = How { from: &args.from, duration: args.duration, cpu: args.cpu, terminal, outputs: &outputs };
-    let outcomes = if args.offline { Some(outcomes(args, &how)?) } else { None };
-    let ran = how.run(&graph(args, &rules, outcomes)?, |_| Ok(()))?;
+    let outcomes = match args.offline.then(|| outcomes(args, &how)).transpose()? {
+        Some((_, Some(signal))) => return Ok(Outcome::Interrupted(signal)),
+        outcomes => outcomes.map(|(outcomes, _)| outcomes),
+    };
+    let ledger = Ledger::new(Wanted::default());
+    let mut memory = ran::MemoryNote::default();
+    let ran = how.run(&graph(args, &rules, outcomes, ledger.clone())?, |_| {
+        memory.tell(&args.from, &ledger, terminal);
+        Ok(())
+    })?;
     ran::tell_last_words(&ran, terminal);
+    tell_limited(&ran, terminal);
     let told = Told::of(&ran);
     let mut text = if args.print_report { told.report() } else { String::new() };
     if args.json {
@@ -39,6 +52,17 @@ pub(crate) fn run(args: &WallFilterArgs, terminal: &Terminal) -> Result<Outcome,
     }
     let printed = print_at_end(&text, &ran.signals);
     ran.ended.outcome(printed, ran.signals.signal())
+}
+
+/// Tells of replies that were not made.
+fn tell_limited(ran: &Ran, terminal: &Terminal) {
+    let [limited, no_packet] =
+        ["replies_limited", "replies_no_packet"].map(|name| ran.counter(FIREWALL, name));
+    if limited + no_packet > 0 {
+        terminal.tell(&Message::warning(format_args!(
+            "{limited} replies to rejected packets were over the limit of {REPLIES_PER_SECOND} a second, and {no_packet} had no memory"
+        )));
+    }
 }
 
 /// The text of the rules, in which nothing is wrong.
@@ -56,18 +80,20 @@ fn rules(args: &WallFilterArgs) -> Result<String, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
     let failed = |error: &std::io::Error| {
-        let failure = Failure::world(format_args!("cannot read the rules of {}: {error}", path.display()));
+        let failure = Failure::world(format_args!("cannot read the rules of {name}: {error}"));
         failure.if_missing(path, error)
     };
-    let length = std::fs::metadata(path).map_err(|error| failed(&error))?.len();
-    if length > TEXT_MAX as u64 {
-        return Err(Failure::user(format_args!(
-            "{}: {length} bytes are no rules: {TEXT_MAX} are the most",
-            path.display()
-        )));
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let mut bytes = Vec::new();
+    // One byte more than there may be, whatever kind of file it is.
+    file.take(TEXT_MAX as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if bytes.len() > TEXT_MAX {
+        return Err(Failure::user(format_args!("{name}: rules have {TEXT_MAX} bytes at most")));
     }
-    std::fs::read_to_string(path).map_err(|error| failed(&error))
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::user(format_args!("{name}: rules are text in UTF-8, and this is not")))
 }
 
 /// What is wrong with rules, with the line and what is meant in it.
@@ -90,7 +116,7 @@ fn wrong(name: &str, error: &RuleError) -> Failure {
 }
 
 /// What the flows of a capture turn out to be.
-fn outcomes(args: &WallFilterArgs, how: &How<'_>) -> Result<Outcomes, Failure> {
+fn outcomes(args: &WallFilterArgs, how: &How<'_>) -> Result<(Outcomes, Option<i32>), Failure> {
     let is_file = Path::new(&args.from.name).is_file();
     if args.from.kind != Kind::Pcap
         || !is_file && Path::new(&args.from.name).exists()
@@ -104,23 +130,30 @@ fn outcomes(args: &WallFilterArgs, how: &How<'_>) -> Result<Outcomes, Failure> {
     let mut graph = ran::graph(&args.from, ran::spy(&args.from, &args.look, ledger.clone()))?;
     ran::add(&mut graph, "sink", Config::new(Sink {}))?;
     ran::link(&mut graph, "spy.north -> sink.input")?;
-    let mut records = Vec::new();
-    how.run(&graph, |_| {
-        records.extend(ledger.take_ended());
+    let mut outcomes = Outcomes::default();
+    let first = How { duration: None, ..*how };
+    let ran = first.run(&graph, |_| {
+        outcomes.add(&ledger.take_ended());
         Ok(())
     })?;
-    records.extend(ledger.take_ended());
-    Ok(Outcomes::of(&records))
+    outcomes.add(&ledger.take_ended());
+    Ok((outcomes, ran.signals.signal()))
 }
 
-fn graph(args: &WallFilterArgs, rules: &str, outcomes: Option<Outcomes>) -> Result<Graph, Failure> {
-    let nothing = Ledger::new(Wanted::default());
-    let spy = L7Spy { outcomes, ..ran::spy(&args.from, &args.look, nothing) };
+fn graph(
+    args: &WallFilterArgs,
+    rules: &str,
+    outcomes: Option<Outcomes>,
+    ledger: Ledger,
+) -> Result<Graph, Failure> {
+    let spy = L7Spy { outcomes, ..ran::spy(&args.from, &args.look, ledger) };
     let firewall = L7Fw {
         local_mac: args.mac,
         local_ipv4: args.ipv4,
         local_ipv6: args.ipv6,
         log: if args.log == LogLevel::On { Log::On } else { Log::Off },
+        // Of a capture, replies go into a file: nobody is flooded.
+        reject_pps: if args.from.kind == Kind::Pcap { u64::MAX } else { REPLIES_PER_SECOND },
         ..L7Fw::new(rules)
     };
     let mut graph = ran::graph(&args.from, spy)?;

@@ -1,8 +1,10 @@
 //! A graph of the wall that runs: from its source, until that is at its end, the time is over, or a signal comes.
 
 use crate::args::{Dpi, FromArgs, Kind, LookArgs};
+use crate::blame::Blame;
 use crate::ended::Ended;
 use crate::exit::Failure;
+use crate::message::Message;
 use crate::notices::Announcer;
 use crate::signals::{self, Caught};
 use crate::terminal::Terminal;
@@ -137,10 +139,50 @@ impl How<'_> {
     }
 }
 
+/// The note of how much memory flows take, where they come from a device.
+#[derive(Default)]
+pub(super) struct MemoryNote {
+    is_told: bool,
+}
+
+impl MemoryNote {
+    pub(super) fn tell(&mut self, from: &FromArgs, ledger: &Ledger, terminal: &Terminal) {
+        if from.kind != Kind::Pcap && !self.is_told && ledger.memory() > 0 {
+            self.is_told = true;
+            let megabytes = ledger.memory().div_ceil(1 << 20);
+            terminal.tell(&Message::note(format_args!(
+                "flows and their identification take {megabytes} MiB at most"
+            )));
+        }
+    }
+}
+
+/// What was left out of identification, in words.
+const LEFT_OUT: [(&str, &str); 6] = [
+    ("flows_evicted", "flows made room for others: more of them are followed with --flows-max"),
+    ("ndpi_full", "packets did not reach nDPI: it had not caught up"),
+    ("ndpi_too_long", "packets did not reach nDPI: they are too long for it"),
+    ("ndpi_quarantined", "packets did not reach nDPI: one of their flow had made it crash or hang"),
+    ("ndpi_flows_lost", "flows were lost to nDPI: too many at a time, or it was started again"),
+    ("ndpi_restarts", "times nDPI was started again: it had crashed or hung"),
+];
+
 /// Tells on standard error what apps have to say at the end.
 pub(super) fn tell_last_words(ran: &Ran, terminal: &Terminal) {
-    use crate::blame::Blame;
-    use crate::message::Message;
+    for (counter, what) in LEFT_OUT {
+        let count = ran.counter(SPY, counter);
+        if count > 0 {
+            terminal.tell(&Message::warning(format_args!("{count} {what}")));
+        }
+    }
+    for app in [ACCEPTED, TOLD] {
+        let count = ran.counter(app, "wrong_linktype");
+        if count > 0 {
+            terminal.tell(&Message::warning(format_args!(
+                "{count} packets were not written: a pcap file holds one link type; name it .pcapng"
+            )));
+        }
+    }
     for app in ran.ended.report.apps.values() {
         for line in app.text.iter().flat_map(|text| text.lines()) {
             terminal.tell(&match app.has_failed {

@@ -11,13 +11,14 @@ use crate::terminal::{Terminal, columns};
 use crate::units::nanoseconds;
 use crate::unwritable;
 use apps::Sink;
+use capture::Input;
 use dpi::protocol::Naming;
 use engine::Config;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
-use wall::ledger::{Ledger, Wanted};
+use wall::ledger::{Ledger, RECORDS_MAX, Wanted};
 use wall::record::Record;
 use wall::report::{self, Protocols, Tally};
 
@@ -36,38 +37,28 @@ pub(crate) fn run(args: &SpyArgs, terminal: &Terminal) -> Result<Outcome, Failur
     ran::add(&mut graph, "sink", Config::new(Sink {}))?;
     ran::link(&mut graph, "spy.north -> sink.input")?;
     let mut view = args.top.then(View::new).transpose()?;
-    let mut eve = args.eve.as_deref().map(Eve::create).transpose()?;
+    check_eve(args)?;
     let mut told = Live { args, naming: naming(args), stats: Stats::default() };
     let how = How { from: &args.from, duration: args.duration, cpu: None, terminal, outputs: &[] };
-    let mut records = Vec::new();
-    let mut has_told_memory = false;
+    let mut kept = Kept { lists, ..Kept::default() };
+    let mut memory = ran::MemoryNote::default();
     let ran = how.run(&graph, |elapsed| {
-        if args.from.kind != Kind::Pcap && !has_told_memory && ledger.memory() > 0 {
-            has_told_memory = true;
-            let megabytes = ledger.memory().div_ceil(1 << 20);
-            terminal.tell(&Message::note(format_args!(
-                "flows and their identification take {megabytes} MiB at most"
-            )));
-        }
+        memory.tell(&args.from, &ledger, terminal);
         told.tell(&ledger, elapsed)?;
         if let Some(view) = &mut view {
             view.show(&ledger, elapsed, naming(args))?;
         }
-        keep(&ledger, args, &mut eve, &mut records)
+        kept.take(&ledger, args)
     })?;
     told.tell(&ledger, Duration::ZERO)?;
-    keep(&ledger, args, &mut eve, &mut records)?;
-    if let Some(eve) = eve {
-        eve.close()?;
-    }
+    kept.take(&ledger, args)?;
     ran::tell_last_words(&ran, terminal);
-    if ledger.untold() > 0 {
-        let untold = ledger.untold();
+    let untold = ledger.untold() + kept.untold;
+    if untold > 0 {
         terminal
             .tell(&Message::warning(format_args!("{untold} flows more are not listed: too many to keep")));
     }
-    records.sort_unstable_by_key(|record| record.number);
-    let mut text = if lists { written(&records, args) } else { String::new() };
+    let mut text = kept.written(args);
     if args.stats {
         text += &told.stats.line(ledger.looked_at(), ran.seconds);
     }
@@ -81,31 +72,73 @@ pub(super) fn naming(args: &SpyArgs) -> Naming {
     args.names.map_or(if is_snabbwalls { Naming::Snabbwall } else { Naming::Ndpi }, Naming::from)
 }
 
-/// Writes records of flows that are over where they are wanted; keeps them if they are told of at the end.
-fn keep(
-    ledger: &Ledger,
-    args: &SpyArgs,
-    eve: &mut Option<Eve<'_>>,
-    records: &mut Vec<Record>,
-) -> Result<(), Failure> {
-    let ended = ledger.take_ended();
-    if let Some(eve) = eve {
-        eve.write(&ended)?;
-    }
-    if !(args.live || args.top) {
-        records.extend(ended);
+/// A file of records must not be the capture that is read.
+fn check_eve(args: &SpyArgs) -> Result<(), Failure> {
+    let Some(eve) = args.eve.as_deref().filter(|_| args.from.kind == Kind::Pcap) else { return Ok(()) };
+    let input = Path::new(&args.from.name);
+    let input = if input == Path::new("-") { Input::Stdin } else { Input::File(input.to_owned()) };
+    if input.is_same_file(eve) {
+        return Err(Failure::lost_input(format_args!("--eve {} is the capture that is read", eve.display())));
     }
     Ok(())
 }
 
-/// All flows, in the form that was asked for.
+/// What is kept of flows that are over, and where they are written.
+#[derive(Default)]
+struct Kept<'a> {
+    /// Whether they are told of at the end.
+    lists: bool,
+    records: Vec<Record>,
+    protocols: Protocols,
+    /// Records that there was no room for.
+    untold: u64,
+    eve: Option<Eve<'a>>,
+}
+
+impl<'a> Kept<'a> {
+    /// Takes records of flows that are over. The file for them is made when the packets have begun to come, so that nothing is lost where they do not.
+    fn take(&mut self, ledger: &Ledger, args: &'a SpyArgs) -> Result<(), Failure> {
+        let ended = ledger.take_ended();
+        if let (None, Some(path)) = (&self.eve, &args.eve) {
+            self.eve = Some(Eve::create(path)?);
+        }
+        if let Some(eve) = &mut self.eve {
+            eve.write(&ended)?;
+        }
+        if !self.lists {
+            return Ok(());
+        }
+        if by_protocol(args) {
+            ended.iter().for_each(|record| self.protocols.add(record));
+            return Ok(());
+        }
+        let room = RECORDS_MAX.saturating_sub(self.records.len());
+        self.untold += ended.len().saturating_sub(room) as u64;
+        self.records.extend(ended.into_iter().take(room));
+        Ok(())
+    }
+
+    /// All of it, in the form that was asked for.
+    fn written(mut self, args: &SpyArgs) -> String {
+        if !self.lists {
+            return String::new();
+        }
+        if by_protocol(args) {
+            return protocols(self.protocols.sorted(naming(args)).into_iter(), args.tsv);
+        }
+        self.records.sort_unstable_by_key(|record| record.number);
+        written(&self.records, args)
+    }
+}
+
+/// Whether protocols are told of, and not flows.
+fn by_protocol(args: &SpyArgs) -> bool {
+    args.tsv || (args.json && !args.flows)
+}
+
+/// A line, or more, for each flow, in the form that was asked for.
 pub(super) fn written(records: &[Record], args: &SpyArgs) -> String {
     let naming = naming(args);
-    if args.tsv || (args.json && !args.flows) {
-        let mut tallies = Protocols::default();
-        records.iter().for_each(|record| tallies.add(record));
-        return protocols(tallies.sorted(naming).into_iter(), args.tsv);
-    }
     if args.json {
         return records.iter().map(|record| format!("{}\n", report::object(record, naming))).collect();
     }
@@ -228,10 +261,6 @@ impl<'a> Eve<'a> {
     fn write(&mut self, records: &[Record]) -> Result<(), Failure> {
         let written = records.iter().try_for_each(|record| writeln!(self.file, "{}", report::eve(record)));
         written.and_then(|()| self.file.flush()).map_err(|error| self.failed(&error))
-    }
-
-    fn close(mut self) -> Result<(), Failure> {
-        self.file.flush().map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &std::io::Error) -> Failure {

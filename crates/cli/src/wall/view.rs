@@ -50,10 +50,7 @@ impl View {
             self.asked = elapsed;
             ledger.ask();
         }
-        let records = ledger.take_open();
-        if records.is_empty() {
-            return Ok(());
-        }
+        let Some(records) = ledger.take_open() else { return Ok(()) };
         let (packets, bytes) = ledger.looked_at();
         let now = Shown { packets, bytes, seconds: elapsed.as_secs_f64() };
         let text = drawn(&records, naming, (self.shown, now), columns(std::io::stdout()));

@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
         };
         self.skip()?;
         if !self.take('=') {
-            return Err(self.expected(&format!("`=` behind `{}`", name.text)));
+            return Err(self.expected(&format!("`=` behind `{}`", wire::in_one_line(&name.text))));
         }
         self.skip()?;
         let value =
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let found = self.word().unwrap_or(&rest[..rest.chars().next().map_or(0, char::len_utf8)]);
         let message = match found {
-            "" => format!("the rules end where {what} should be"),
+            "" => format!("the rules end where there should be {what}"),
             _ => format!("expected {what}, not `{}`", wire::in_one_line(found)),
         };
         RuleError::new(self.at..self.at + found.len(), message)
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_where_it_stands() {
         for (text, message) in [
-            ("", "the rules end where `{`, which begins the table of rules should be"),
+            ("", "the rules end where there should be `{`, which begins the table of rules"),
             ("os.exit()", "expected `{`, which begins the table of rules, not `os`"),
             (
                 "{ HTTP = drop }",

@@ -146,8 +146,11 @@ impl Rules {
         let mut has_default = false;
         for lua::Field { name, value } in lua::fields(text)? {
             let twice = |other: &str| {
-                RuleError::new(name.span.clone(), format!("`{}` has two rules", name.text))
-                    .help(format!("leave one of them out; {other}"))
+                RuleError::new(
+                    name.span.clone(),
+                    format!("`{}` has two rules", wire::in_one_line(&name.text)),
+                )
+                .help(format!("leave one of them out; {other}"))
             };
             let policy = rules.policy(&value)?;
             if name.text == "default" {
@@ -171,8 +174,11 @@ impl Rules {
             return Ok(Policy::Always(action));
         }
         if !text.starts_with("match") {
-            return Err(RuleError::new(value.span.clone(), format!("`{text}` is no action"))
-                .help("write \"accept\", \"drop\", \"reject\", or [[match { … }]]".to_owned()));
+            return Err(RuleError::new(
+                value.span.clone(),
+                format!("`{}` is no action", wire::in_one_line(text)),
+            )
+            .help("write \"accept\", \"drop\", \"reject\", or [[match { … }]]".to_owned()));
         }
         check_program(value)?;
         let known = self.programs.iter().position(|program| *program == value.text);
@@ -207,7 +213,10 @@ impl Rules {
 
 fn protocol(name: &lua::Text) -> Result<Protocol, RuleError> {
     Protocol::named(&name.text).ok_or_else(|| {
-        let error = RuleError::new(name.span.clone(), format!("no protocol is called `{}`", name.text));
+        let error = RuleError::new(
+            name.span.clone(),
+            format!("no protocol is called `{}`", wire::in_one_line(&name.text)),
+        );
         match Protocol::nearest(&name.text) {
             Some(nearest) => error.help(format!("did you mean `{}`?", nearest.name(Naming::Snabbwall))),
             None => error.help("`sluss wall protocols` lists them".to_owned()),

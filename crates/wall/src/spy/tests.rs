@@ -30,12 +30,17 @@ impl Rig {
 
     /// What is known of the flow of each packet; a packet a second from `from` on.
     fn look(&mut self, from: u64, frames: &[Vec<u8>]) -> Vec<Tag> {
-        let packets: Vec<Packet<'_>> = (from..)
+        self.look_each(from * SECOND, SECOND, frames)
+    }
+
+    /// The same, with other times between packets.
+    fn look_each(&mut self, from_ns: u64, distance_ns: u64, frames: &[Vec<u8>]) -> Vec<Tag> {
+        let packets: Vec<Packet<'_>> = (0..)
             .zip(frames)
-            .map(|(second, frame)| Packet {
+            .map(|(number, frame)| Packet {
                 frame,
                 linktype: LinkType::EN10MB,
-                time_ns: second * SECOND,
+                time_ns: from_ns + number * distance_ns,
                 wire_len: frame.len() as u32,
             })
             .collect();
@@ -123,7 +128,7 @@ fn a_flow_that_says_nothing_has_no_state() {
                 ))
             })
             .collect();
-        let tags = rig.look(round, &frames);
+        let tags = rig.look_each(round, 1, &frames);
         assert!(tags.iter().all(|tag| tag.protocol == 0 && tag.packets == 1));
         assert_eq!(rig.spy.tier1_usage().states, 0);
         assert!(rig.spy.flows() <= 1 << 10, "the table is full, and stays as it is");
@@ -191,4 +196,30 @@ fn a_flow_that_ends_before_it_is_sure_is_what_it_most_likely_was() {
         (records[0].verdict.protocol, records[0].verdict.confidence),
         (Protocol::SMTP, Confidence::Partial)
     );
+}
+
+#[test]
+fn a_flow_that_ends_within_a_burst_was_looked_at() {
+    let mut rig = Rig::new(100);
+    let mut frames = connection(REQUEST);
+    frames.push(segment(true, "R", 142, ""));
+    // The ports are used again, and nothing is said.
+    frames.push(segment(true, "S", 9000, ""));
+    let tags = rig.look_each(SECOND, 1, &frames);
+    assert_eq!((tags[3].protocol, tags[6]), (Protocol::HTTP.number(), Tag { packets: 1, ..Tag::default() }));
+    let records = rig.finish();
+    assert_eq!(
+        records.iter().map(|record| record.verdict.protocol).collect::<Vec<_>>(),
+        [Protocol::HTTP, Protocol::UNKNOWN]
+    );
+}
+
+#[test]
+fn pieces_of_what_is_not_seen_whole_do_not_pass_for_what_has_no_flow() {
+    let mut rig = Rig::new(100);
+    let tags = rig.look(
+        1,
+        &[frame("eth / ip4(src=10.0.0.1, dst=10.0.0.2, frag=1, id=5) / hex(00 00)"), frame("eth / arp")],
+    );
+    assert_eq!(tags.iter().map(|tag| tag.packets).collect::<Vec<_>>(), [1, 0]);
 }
