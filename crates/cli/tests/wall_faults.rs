@@ -162,3 +162,38 @@ fn a_full_table_makes_room_and_tells_of_every_flow() {
     assert_eq!(flows, 40_000);
     assert_eq!(identified.tier1 + identified.ndpi + identified.nobody, flows, "{identified:?}");
 }
+
+/// A segment from a client of TCP, behind the SYN of number 0.
+fn segment(sequence: u32, payload: &[u8]) -> Vec<u8> {
+    let mut packet = datagram(4000, 4433, &[&[0; 12][..], payload].concat());
+    packet[9] = 6;
+    packet[24..28].copy_from_slice(&sequence.to_be_bytes());
+    packet[32] = 5 << 4;
+    packet[33] = 0x18;
+    packet
+}
+
+#[test]
+fn a_packet_is_not_told_of_by_the_verdict_of_another_flow_of_its_burst() {
+    if let Some(why) = ndpi::absent() {
+        return say(&format!("SKIPPED: this build has no nDPI ({why})"));
+    }
+    // Tier 1 waits for the second half of a greeting, so that nDPI is asked; then it decides, and the place of the question has another flow.
+    let hello = b"\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03abcdefghijklmnopqrstuvwxyzabcdef\x00\x00\x02\x13\x01\x01\x00";
+    let (begin, end) = hello.split_at(20);
+    let frames = [segment(1, begin), segment(21, end), tftp(5000)];
+    let program = Some(env!("CARGO_BIN_EXE_sluss").into());
+    let ndpi = Some(Options { program, guess: false, ..Options::default() });
+    let flows = flow::Settings { capacity: 100, ..flow::Settings::default() };
+    let mut spy = Spy::new(Settings { flows, ndpi, waits: true, ..Settings::default() }).unwrap();
+    let mut tags = [Tag::default(); 3];
+    let packets = [0, 1, 2].map(|at| Packet {
+        frame: &frames[at],
+        linktype: LinkType::RAW,
+        time_ns: at as u64,
+        wire_len: frames[at].len() as u32,
+    });
+    spy.burst(&packets, &mut tags);
+    let named = |name| Protocol::named(name).unwrap().number();
+    assert_eq!(tags.map(|tag| tag.protocol), [0, named("TLS"), named("TFTP")]);
+}

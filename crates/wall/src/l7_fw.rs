@@ -10,7 +10,7 @@
 //! | `log` | `"on"`: lines about what is dropped or rejected go to the system log, 100 a second at most; `"off"` unless set |
 //! | `accepted` | counts what goes on |
 //! | `rejected`, `dropped` | drops: what the rules say |
-//! | `no_flow` | counts accepted packets without a flow, such as ARP: no rule is about them |
+//! | `no_flow` | counts accepted packets that carry no IP, such as ARP, or that no `l7_spy` has passed: no rule is about them |
 //! | `replies` | counts packets that tell the ends of a rejected flow |
 //! | `replies_limited`, `replies_no_packet` | count those that the limit, or an exhausted pool, kept back |
 //! | `unanswered` | counts rejected packets of which nobody may be told |
