@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// How long nDPI may take to load, or a worker to start.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the warm process may take to start or kill a worker, which takes it milliseconds.
+const PATIENCE_WITH_WORKERS: Duration = Duration::from_secs(2);
 /// How long the warm process may take to end.
 const PATIENCE_AT_END: Duration = Duration::from_secs(5);
 
@@ -41,6 +43,8 @@ pub(super) struct WarmProcess {
     socket: UnixStream,
     received: Vec<u8>,
     state: State,
+    /// Since when.
+    since: Instant,
     /// Whether the warm process itself is gone.
     gone: bool,
 }
@@ -66,7 +70,14 @@ impl WarmProcess {
             // What is typed at the terminal to end us is not meant for it: it ends when we do.
             .process_group(0)
             .spawn()?;
-        Ok(WarmProcess { child, socket: ours, received: Vec::new(), state: State::Loading, gone: false })
+        Ok(WarmProcess {
+            child,
+            socket: ours,
+            received: Vec::new(),
+            state: State::Loading,
+            since: Instant::now(),
+            gone: false,
+        })
     }
 
     /// Waits until it has loaded nDPI.
@@ -96,15 +107,35 @@ impl WarmProcess {
     }
 
     pub(super) fn ask_to_start(&mut self, tail: u32) {
-        self.state = State::Starting;
+        self.enter(State::Starting);
         self.send(Command::Start { tail });
     }
 
     pub(super) fn kill_worker(&mut self) {
         if let State::Running { pid } = self.state {
-            self.state = State::Dying { pid };
+            self.enter(State::Dying { pid });
             self.send(Command::Kill);
         }
+    }
+
+    fn enter(&mut self, state: State) {
+        (self.state, self.since) = (state, Instant::now());
+    }
+
+    /// Whether it has not done in time what it was asked: it hangs, or was stopped.
+    pub(super) fn is_late(&self, now: Instant) -> bool {
+        let patience = match self.state {
+            State::Loading => PATIENCE,
+            State::Starting | State::Dying { .. } => PATIENCE_WITH_WORKERS,
+            State::Absent | State::Running { .. } => return false,
+        };
+        !self.gone && now.saturating_duration_since(self.since) > patience
+    }
+
+    /// Ends it, and its worker with it.
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.kill();
+        self.gone = true;
     }
 
     fn send(&mut self, command: Command) {

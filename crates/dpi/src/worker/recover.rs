@@ -49,6 +49,9 @@ impl Worker {
             }
             self.watch.idle();
         }
+        if self.process.is_late(now) {
+            self.process.kill();
+        }
         if self.process.is_gone() {
             self.replace_process(now, each);
         } else if self.process.is_absent() && !self.barren.must_wait(now) {

@@ -11,6 +11,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("after_a_crash_others_are_answered", after_a_crash_others_are_answered),
     ("after_a_hang_others_are_answered", after_a_hang_others_are_answered),
     ("after_a_stop_others_are_answered", after_a_stop_others_are_answered),
+    ("after_a_stop_of_all_others_are_answered", after_a_stop_of_all_others_are_answered),
     ("the_endless_packet_of_dns_is_refused", the_endless_packet_of_dns_is_refused),
     ("the_endless_packet_of_dns_is_survived", the_endless_packet_of_dns_is_survived),
     ("flows_of_which_all_is_to_come_survive_a_crash", flows_of_which_all_is_to_come_survive_a_crash),
@@ -126,6 +127,25 @@ fn after_a_stop_others_are_answered() {
     println!("    answered again after {:.1?}", begin.elapsed());
     assert!(begin.elapsed() < Duration::from_secs(2));
     assert_eq!(worker.counters().hangs, 1);
+}
+
+/// The process that starts workers does not get on either.
+fn after_a_stop_of_all_others_are_answered() {
+    if absent() {
+        return;
+    }
+    let mut worker = worker();
+    let pid = worker.process_id().unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap();
+    signal("-STOP", parent);
+    signal("-STOP", pid);
+    let begin = Instant::now();
+    submit(&mut worker, 0, &udp(40_000, 53, &dns_question("example.org"))).unwrap();
+    assert!(!wait(&mut worker).is_empty(), "nothing was in work, so nothing is lost");
+    works(&mut worker, 1);
+    println!("    answered again after {:.1?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
 fn the_endless_packet_of_dns_is_refused() {
