@@ -82,7 +82,7 @@ impl Asker {
         self.worker.process_id()
     }
 
-    /// Opens a question about a flow; `None`, and counted, if there are too many.
+    /// Opens a question about a flow; `None` if there are too many.
     pub(super) fn open(&mut self, slot: Slot) -> Option<u32> {
         let at = match self.free.pop() {
             Some(at) => at,
@@ -90,10 +90,7 @@ impl Asker {
                 self.questions.push(Question::default());
                 self.questions.len() as u32 - 1
             }
-            None => {
-                self.full += 1;
-                return None;
-            }
+            None => return None,
         };
         let question = &mut self.questions[at as usize];
         let generation = question.generation.wrapping_add(1);

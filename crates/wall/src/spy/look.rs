@@ -55,6 +55,8 @@ const HAS_TIER1: u8 = 4;
 const IS_ASKED: u8 = 8;
 /// A packet of the burst that is looked at waits, or one of another was looked at.
 const PENDING: u8 = 16;
+/// Tier 2 was not asked, as too many flows were being asked about.
+const UNASKED: u8 = 32;
 
 impl Look {
     pub(super) fn new(number: u32, first: flow::Direction) -> Look {
@@ -82,6 +84,13 @@ impl Look {
     #[inline]
     pub(super) fn set_pending(&mut self) {
         self.flags |= PENDING;
+    }
+
+    /// Takes note that tier 2 was not asked. Whether that is news.
+    pub(super) fn note_unasked(&mut self) -> bool {
+        let is_news = self.flags & UNASKED == 0;
+        self.flags |= UNASKED;
+        is_news
     }
 
     pub(super) fn set_phase(&mut self, phase: Phase) {

@@ -441,7 +441,11 @@ impl Spy {
         let question = match state {
             State::Asked(question) => question,
             other => {
-                let Some(question) = asker.open(slot) else { return };
+                let Some(question) = asker.open(slot) else {
+                    let look = self.tracker.value_mut(slot);
+                    asker.full += u64::from(look.is_some_and(Look::note_unasked));
+                    return;
+                };
                 if let State::Tier1(bits) = other {
                     asker.question(question).tier1 = Some(bits);
                 }
