@@ -43,6 +43,12 @@ say "A network of apps, described in a file; every packet is accounted for"
 prompt "run examples/tee.toml"
 "$sluss" run examples/tee.toml
 
+say "What the flows speak, by what they say and not by their ports; then a firewall by it"
+prompt "wall spy pcap $capture --tsv"
+"$sluss" wall spy pcap "$capture" --tsv
+prompt "wall filter -p -e \"{ HTTP = 'reject', default = 'accept' }\" pcap $capture"
+"$sluss" wall filter -p -e "{ HTTP = 'reject', default = 'accept' }" pcap "$capture"
+
 # The CPU time of a command, in seconds: the least of five runs, since others use the machine too.
 best_of_five() {
     local TIMEFORMAT='%U %S' times=()

@@ -320,7 +320,7 @@ const WALL_SPY: Behind = Behind {
     exit_codes: &[
         ("0", "done"),
         WRONG_FLAG,
-        ("3", "no such input, no nDPI for --dpi exact, or the system refused"),
+        ("3", "no such input, no nDPI, or the system refused"),
         INTERNAL,
         DAMAGED,
         ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; all until then is told"),
