@@ -175,6 +175,8 @@ impl L7Spy {
 
 /// Packets that are looked at together.
 const BURST: usize = 64;
+/// The same on captures, where each burst waits for nDPI once: all that a link holds.
+const BURST_THAT_WAITS: usize = engine::link::CAPACITY;
 /// How often nDPI is listened to while no packets come, in nanoseconds.
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 
@@ -185,6 +187,7 @@ pub struct Running {
     counters: Counters,
     /// Why nDPI is not asked, if it is not.
     without_ndpi: Option<String>,
+    waits: bool,
     now_ns: u64,
 }
 
@@ -290,7 +293,13 @@ impl Class for L7Spy {
             }
             (_, Err(error)) => return Err(wrong(&error)),
         };
-        Ok(Running { spy, counters: Counters::new(setup), without_ndpi, now_ns: setup.now_ns })
+        Ok(Running {
+            spy,
+            counters: Counters::new(setup),
+            without_ndpi,
+            waits: self.wait,
+            now_ns: setup.now_ns,
+        })
     }
 }
 
@@ -339,17 +348,25 @@ impl Reporting for Running {
 
 impl Running {
     fn pass(&mut self, input: &mut Input, output: &mut Output) {
+        if self.waits {
+            while let Some(mut burst) = input.burst_of_at_most(BURST_THAT_WAITS) {
+                let (mut views, mut tags) = (vec![NOTHING; burst.len()], vec![Tag::default(); burst.len()]);
+                self.look(&burst, &mut views, &mut tags);
+                drop(views);
+                write_tags(&mut burst, &tags);
+                output.send(burst);
+            }
+        }
         while let Some(mut burst) = input.burst_of_at_most(BURST) {
-            self.look(&mut burst);
+            let mut tags = [Tag::default(); BURST];
+            self.look(&burst, &mut [NOTHING; BURST], &mut tags);
+            write_tags(&mut burst, &tags);
             output.send(burst);
         }
     }
 
-    fn look(&mut self, burst: &mut Burst<'_>) {
-        let mut views =
-            [flow::Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 0 }; BURST];
-        let mut tags = [Tag::default(); BURST];
-        let packets: &[Packet] = burst;
+    /// Finds a tag for each packet. There are as many views and tags, or more.
+    fn look<'a>(&mut self, packets: &'a [Packet], views: &mut [flow::Packet<'a>], tags: &mut [Tag]) {
         for (view, packet) in views.iter_mut().zip(packets) {
             let metadata = packet.metadata();
             *view = flow::Packet {
@@ -359,16 +376,23 @@ impl Running {
                 wire_len: packet.wire_len(),
             };
         }
-        let tags = &mut tags[..packets.len()];
         self.spy.burst(&views[..packets.len()], tags);
-        for (packet, tag) in burst.iter_mut().zip(tags) {
-            let metadata = packet.metadata_mut();
-            metadata.application = tag.protocol;
-            metadata.master = tag.master;
-            metadata.flow_packets = tag.packets;
-        }
     }
 }
+
+/// Writes what is known of packets into their metadata.
+fn write_tags(burst: &mut Burst<'_>, tags: &[Tag]) {
+    for (packet, tag) in burst.iter_mut().zip(tags) {
+        let metadata = packet.metadata_mut();
+        metadata.application = tag.protocol;
+        metadata.master = tag.master;
+        metadata.flow_packets = tag.packets;
+    }
+}
+
+/// In the place of a packet to look at.
+const NOTHING: flow::Packet<'static> =
+    flow::Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 0 };
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,8 @@ const SPY: &str = "spy";
 pub(super) const ACCEPTED: &str = "accepted";
 pub(super) const TOLD: &str = "told";
 
+/// Packets of a capture that are brought in at a time: as many as a link holds.
+const CAPTURE_BURST: usize = engine::link::CAPACITY;
 /// How often what has happened is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -92,10 +94,10 @@ impl How<'_> {
         graph: &Graph,
         mut look: impl FnMut(Duration) -> Result<(), Failure>,
     ) -> Result<Ran, Failure> {
-        let settings = Settings {
-            cores: self.cpu.into_iter().collect(),
-            ..Settings::new().map_err(Failure::no_engine)?
-        };
+        let usual = Settings::new().map_err(Failure::no_engine)?;
+        // Each burst of a capture waits for nDPI once.
+        let burst = if self.from.kind == Kind::Pcap { CAPTURE_BURST } else { usual.burst };
+        let settings = Settings { burst, cores: self.cpu.into_iter().collect(), ..usual };
         let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
         engine.configure(graph).map_err(|error| self.refused(&error))?;
         let signals = signals::caught(signals::ENDING)?;

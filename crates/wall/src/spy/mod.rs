@@ -15,23 +15,21 @@
 //! On captures [`Spy::burst`] waits for tier 2, and tells each packet by what was known when it came: the same in every run. Live it never waits.
 
 mod asker;
+mod books;
+mod identify;
 mod look;
 mod store;
 
-use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX, Wanted};
-use crate::record::{End, Record};
+use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX};
+use crate::record::End;
 use asker::Asker;
-use dpi::tier1::{self, StateId, Step, Tier1};
-use dpi::worker::{Answer, Reason, WorkerError};
-use dpi::{By, Confidence, Details, Message, Protocol, Verdict};
+use books::Books;
+use dpi::tier1::{self, Tier1};
+use dpi::worker::WorkerError;
 use flow::table::{Slot, TableError};
-use flow::{Decoded, Direction, EndReason, Ended, Key, NoFlow, Packet, Part, Seen, Stats, Tracker};
-use look::{Look, Phase, State};
-use std::net::SocketAddr;
-use std::sync::LazyLock;
-use store::{Store, Words};
-use wire::ip::protocol as ip;
-use wire::transport::TcpFlags;
+use flow::{Decoded, NoFlow, Packet, Seen, Tracker};
+use identify::is_silent;
+use look::{Look, Phase};
 
 /// How a [`Spy`] works.
 #[derive(Clone, Debug, Default)]
@@ -102,20 +100,6 @@ pub struct Spy {
     deferred: Vec<Deferred>,
 }
 
-/// What is noted of flows, and told of them.
-#[derive(Debug)]
-struct Books {
-    store: Store,
-    words: Words,
-    ledger: Option<Ledger>,
-    wanted: Wanted,
-    identified: Vec<Record>,
-    ended: Vec<Record>,
-    counts: Identified,
-    /// Flows over whose question could not be asked.
-    unasked: u64,
-}
-
 /// A packet of a flow that is not settled.
 struct Sight {
     /// Its number in the burst.
@@ -169,23 +153,13 @@ impl Spy {
         if let Some(ledger) = &settings.ledger {
             ledger.set_memory(tracker.bytes() + settings.tier1.bytes);
         }
-        let wanted = settings.ledger.as_ref().map(Ledger::wanted).unwrap_or_default();
         Ok(Spy {
             tracker,
             unsettled: Vec::new(),
             slots: Vec::new(),
             tier1: Tier1::new(settings.tier1),
             asker,
-            books: Books {
-                store: Store::default(),
-                words: Words::default(),
-                ledger: settings.ledger,
-                wanted,
-                identified: Vec::new(),
-                ended: Vec::new(),
-                counts: Identified::default(),
-                unasked: 0,
-            },
+            books: Books::new(settings.ledger),
             waits: settings.waits,
             outcomes: settings.outcomes,
             numbers: 0,
@@ -329,283 +303,6 @@ impl Spy {
         }
     }
 
-    /// A packet of a flow that is not settled.
-    fn unsettled(&mut self, packet: &Packet<'_>, seen: &Sight, told: &mut Told<'_>) {
-        let Sight { at, slot, ref decoded } = *seen;
-        // Its flow may have made room for another of the same burst, or be settled by a packet of it.
-        let Some(look) = self.tracker.value_mut(slot) else { return };
-        if look.phase() == Phase::Settled {
-            return told.tell(at, look);
-        }
-        let transport = decoded.protocol();
-        if transport != ip::TCP && transport != ip::UDP {
-            if let Some(protocol) = by_ip_protocol(transport) {
-                let verdict = Verdict {
-                    protocol,
-                    by: By::Tier1,
-                    confidence: Confidence::Payload,
-                    evidence: "IP protocol",
-                    ..Verdict::default()
-                };
-                self.settle(slot, &verdict, Details::default());
-            } else {
-                look.set_phase(Phase::Settled);
-            }
-        } else if decoded.part != Part::Later {
-            note_start(look, decoded);
-            if !decoded.payload().is_empty() {
-                self.inspect(packet, seen, told.waits);
-            }
-        }
-        let Some(look) = self.tracker.value_mut(slot) else { return };
-        told.tell(at, look);
-        if told.waits
-            && self.outcomes.is_none()
-            && let State::Asked(question) = look.state()
-            && let Some(asker) = &mut self.asker
-        {
-            let (protocol, master) = (look.protocol(), look.master());
-            let question_of = asker.question(question);
-            if question_of.changes.is_empty() {
-                question_of.changes.push((0, protocol, master));
-            }
-            let (generation, submitted) = (question_of.generation, question_of.submitted);
-            self.deferred.push(Deferred { at, question, generation, submitted });
-        }
-    }
-
-    /// Looks at what a packet says.
-    fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight, waits: bool) {
-        let Sight { slot, ref decoded, .. } = *seen;
-        let Some(look) = self.tracker.value_mut(slot) else { return };
-        let mut step = Step::NotOurs;
-        if look.phase() != Phase::Handed {
-            let message = message(packet, decoded, look);
-            let mut state = self.tier1_state(slot);
-            step = self.tier1.inspect(&mut state, &message);
-            self.keep_tier1_state(slot, state);
-        }
-        match step {
-            Step::Decided(verdict, details) => {
-                self.withdraw(slot);
-                return self.settle(slot, &verdict, details);
-            }
-            Step::Undecided => self.set_phase(slot, Phase::Waiting),
-            Step::NotOurs => {}
-        }
-        // Fragments are not whole datagrams: nDPI would read what is not there.
-        let datagram = packet.frame.get(decoded.ip()).filter(|_| decoded.part == Part::Whole);
-        if let Some(datagram) = datagram {
-            self.ask(slot, (decoded.protocol(), datagram, packet.time_ns), waits);
-        }
-        if step == Step::NotOurs {
-            self.hand_on(slot);
-        }
-    }
-
-    fn set_phase(&mut self, slot: Slot, phase: Phase) {
-        if let Some(look) = self.tracker.value_mut(slot) {
-            look.set_phase(phase);
-        }
-    }
-
-    fn state(&self, slot: Slot) -> State {
-        self.tracker.flow(slot).map_or(State::None, |flow| flow.value.state())
-    }
-
-    fn tier1_state(&mut self, slot: Slot) -> Option<StateId> {
-        let bits = match self.state(slot) {
-            State::None => None,
-            State::Tier1(bits) => Some(bits),
-            State::Asked(question) => self.asker.as_mut().and_then(|asker| asker.question(question).tier1),
-        };
-        bits.map(StateId::from_bits)
-    }
-
-    fn keep_tier1_state(&mut self, slot: Slot, state: Option<StateId>) {
-        let bits = state.map(StateId::bits);
-        match (self.state(slot), &mut self.asker) {
-            (State::Asked(question), Some(asker)) => asker.question(question).tier1 = bits,
-            _ => {
-                if let Some(look) = self.tracker.value_mut(slot) {
-                    look.set_state(bits.map_or(State::None, State::Tier1));
-                }
-            }
-        }
-    }
-
-    /// Submits a packet of a flow to tier 2.
-    fn ask(&mut self, slot: Slot, packet: (u8, &[u8], u64), waits: bool) {
-        let state = self.state(slot);
-        let Some(asker) = &mut self.asker else { return };
-        let question = match state {
-            State::Asked(question) => question,
-            other => {
-                let Some(question) = asker.open(slot) else {
-                    let look = self.tracker.value_mut(slot);
-                    asker.full += u64::from(look.is_some_and(Look::note_unasked));
-                    return;
-                };
-                if let State::Tier1(bits) = other {
-                    asker.question(question).tier1 = Some(bits);
-                }
-                if let Some(look) = self.tracker.value_mut(slot) {
-                    look.set_state(State::Asked(question));
-                }
-                question
-            }
-        };
-        // What is refused is counted by the worker.
-        let _ = asker.submit(question, packet, waits);
-    }
-
-    /// Tier 1 does not know the flow: what tier 2 says holds from now on.
-    fn hand_on(&mut self, slot: Slot) {
-        self.set_phase(slot, Phase::Handed);
-        match (self.state(slot), &mut self.asker) {
-            (State::Asked(at), Some(asker)) => {
-                let question = asker.question(at);
-                if question.handed_at == 0 {
-                    question.handed_at = question.submitted;
-                }
-                if let Some(held) = question.held.take() {
-                    self.take_note(at, held);
-                }
-            }
-            // Nobody is left to ask about it.
-            (State::None, None) => self.set_phase(slot, Phase::Settled),
-            _ => {}
-        }
-    }
-
-    /// The flow is identified, and nothing more is asked.
-    fn settle(&mut self, slot: Slot, verdict: &Verdict, details: Details) {
-        self.note_verdict(slot, verdict, details);
-        if let Some(look) = self.tracker.value_mut(slot) {
-            look.set_phase(Phase::Settled);
-            look.set_state(State::None);
-        }
-    }
-
-    fn note_verdict(&mut self, slot: Slot, verdict: &Verdict, details: Details) {
-        let Some(look) = self.tracker.value_mut(slot) else { return };
-        let is_news = look.protocol() == 0;
-        if is_news {
-            self.books.counts.count(verdict.by);
-        }
-        if let Some(place) = look.details() {
-            self.books.store.take(place);
-        }
-        look.set_details(self.books.store.put(details));
-        look.set_verdict(verdict, self.books.words.number(verdict.evidence));
-        if is_news && self.books.wanted.identified {
-            let look = *look;
-            if let (Some(key), Some(flow)) = (self.tracker.table().key(slot), self.tracker.flow(slot)) {
-                let record = self.books.record(&key, &flow.stats(), &look, End::None);
-                self.books.identified.push(record);
-            }
-        }
-    }
-
-    fn withdraw(&mut self, slot: Slot) {
-        if let (State::Asked(question), Some(asker)) = (self.state(slot), &mut self.asker) {
-            asker.withdraw(question);
-        }
-    }
-
-    /// Takes note of what tier 2 has said.
-    fn listen(&mut self, waits: bool) {
-        let Some(asker) = &mut self.asker else { return };
-        asker.listen(waits);
-        if asker.answers.is_empty() {
-            return;
-        }
-        let mut answers = std::mem::take(&mut asker.answers);
-        for answer in answers.drain(..) {
-            if let Some(question) = self.asker.as_ref().and_then(|asker| asker.answered(&answer)) {
-                self.take_note(question, answer);
-            }
-        }
-        if let Some(asker) = &mut self.asker {
-            // What came meanwhile, which is nothing mostly, and the memory.
-            answers.append(&mut asker.answers);
-            asker.answers = answers;
-        }
-    }
-
-    fn take_note(&mut self, at: u32, answer: Answer) {
-        let Some(asker) = &mut self.asker else { return };
-        let verdict = asker.verdict(&answer);
-        let question = asker.question(at);
-        if let Some(mut record) = question.record.take() {
-            // Of a flow that is over, the last word counts.
-            if !answer.done {
-                question.record = Some(record);
-                return;
-            }
-            if let Some(verdict) = &verdict {
-                question.changes.push((answer.packets, verdict.protocol.number(), verdict.master.number()));
-            }
-            asker.close(at);
-            self.books.apply(&mut record, verdict, answer.details);
-            return self.books.over(*record);
-        }
-        let Some(slot) = question.slot else { return asker.close(at) };
-        if self.tracker.flow(slot).is_none_or(|flow| flow.value.phase() == Phase::Waiting) {
-            question.held = Some(answer);
-            return;
-        }
-        let from = answer.packets.max(question.handed_at);
-        if let Some(verdict) = &verdict {
-            question.changes.push((from, verdict.protocol.number(), verdict.master.number()));
-            self.note_verdict(slot, verdict, answer.details);
-        }
-        if answer.done
-            && let Some(look) = self.tracker.value_mut(slot)
-        {
-            look.set_state(State::None);
-            // What was lost with a worker may be asked again.
-            look.set_phase(if answer.reason == Reason::Lost { Phase::Handed } else { Phase::Settled });
-            if let Some(asker) = &mut self.asker
-                && !self.deferred.iter().any(|deferred| deferred.question == at)
-            {
-                asker.close(at);
-            }
-        }
-    }
-
-    /// Waits for tier 2, and tells of the packets that were put off.
-    #[cold]
-    fn tell_deferred(&mut self, tags: &mut [Tag]) {
-        self.listen(true);
-        let deferred = std::mem::take(&mut self.deferred);
-        let Some(asker) = &mut self.asker else { return };
-        for &Deferred { at, question, generation, submitted } in &deferred {
-            let question = asker.question(question);
-            if question.generation == generation
-                && let Some((_, protocol, master)) = question.change_at(submitted)
-            {
-                (tags[at].protocol, tags[at].master) = (protocol, master);
-            }
-        }
-        for &Deferred { question: at, generation, .. } in &deferred {
-            let question = asker.question(at);
-            if question.generation != generation {
-                continue;
-            }
-            question.changes.clear();
-            // Answered within the burst: nothing more is to come.
-            let is_asked = question.slot.is_some_and(|slot| {
-                self.tracker.flow(slot).is_some_and(|flow| flow.value.state() == State::Asked(at))
-            });
-            if !is_asked && question.record.is_none() {
-                asker.close(at);
-            }
-        }
-        self.deferred = deferred;
-        self.deferred.clear();
-    }
-
     /// Tells packets by what their flows turned out to be.
     #[cold]
     fn tell_outcomes(&mut self, tags: &mut [Tag]) {
@@ -653,138 +350,6 @@ impl Spy {
     }
 }
 
-impl Identified {
-    fn count(&mut self, by: By) {
-        match by {
-            By::Tier1 => self.tier1 += 1,
-            By::Ndpi => self.ndpi += 1,
-            By::Nobody => {}
-        }
-    }
-}
-
-impl Books {
-    /// A flow is over.
-    fn end(&mut self, ended: Ended<Look>, tier1: &mut Tier1, asker: Option<&mut Asker>, waits: bool) {
-        let mut look = ended.value;
-        // PERF: where nobody wants records, none is made but those that wait for a last word: 30 ns of a SYN in a flood.
-        if !self.wanted.ended && !matches!(look.state(), State::Asked(_)) {
-            return self.forget(&look, tier1);
-        }
-        let mut record = self.record(&ended.key, &ended.stats, &look, why(ended.why));
-        if let Some(place) = look.details() {
-            record.details = self.store.take(place);
-        }
-        match (look.state(), asker) {
-            (State::Tier1(bits), _) => self.conclude(&mut record, tier1, bits),
-            (State::Asked(at), Some(asker)) => {
-                let state = asker.question(at).tier1.take();
-                if let Some(bits) = state {
-                    self.conclude(&mut record, tier1, bits);
-                }
-                let question = asker.question(at);
-                question.slot = None;
-                // What tier 2 has said while tier 1 had not made up its mind counts now.
-                if let Some(held) = question.held.take() {
-                    let verdict = asker.verdict(&held);
-                    self.apply(&mut record, verdict, held.details);
-                    if held.done {
-                        asker.close(at);
-                        return self.over(record);
-                    }
-                }
-                asker.question(at).record = Some(Box::new(record));
-                if asker.give_up(at, waits).is_err() && !asker.has_last_word(at) {
-                    self.unasked += 1;
-                    if let Some(record) = asker.question(at).record.take() {
-                        asker.withdraw(at);
-                        self.over(*record);
-                    }
-                }
-                return;
-            }
-            _ => {}
-        }
-        look.set_state(State::None);
-        self.over(record);
-    }
-
-    /// With what tier 2 says of a flow that is over, unless tier 1 has identified it.
-    fn apply(&mut self, record: &mut Record, verdict: Option<Verdict>, details: Details) {
-        let Some(verdict) = verdict.filter(|_| record.verdict.by != By::Tier1) else { return };
-        if record.verdict.by == By::Nobody {
-            self.counts.count(verdict.by);
-        }
-        record.verdict = verdict;
-        record.details = (details != Details::default()).then(|| Box::new(details));
-    }
-
-    /// With what tier 1 takes a flow for, now that nothing more comes.
-    fn conclude(&mut self, record: &mut Record, tier1: &mut Tier1, bits: u32) {
-        if let Some(verdict) = tier1.conclude(&mut Some(StateId::from_bits(bits))) {
-            if record.verdict.by == By::Nobody {
-                self.counts.count(verdict.by);
-            }
-            record.verdict = verdict;
-        }
-    }
-
-    /// A flow is over of which nobody is told.
-    fn forget(&mut self, look: &Look, tier1: &mut Tier1) {
-        if let Some(place) = look.details() {
-            self.store.take(place);
-        }
-        let likely = match look.state() {
-            State::Tier1(bits) => tier1.conclude(&mut Some(StateId::from_bits(bits))),
-            _ => None,
-        };
-        if !look.is_identified() && likely.is_none() {
-            self.counts.nobody += 1;
-        }
-    }
-
-    /// Tells of a flow that is over, and of which all is known.
-    fn over(&mut self, record: Record) {
-        if record.verdict.by == By::Nobody {
-            self.counts.nobody += 1;
-        }
-        if self.wanted.ended {
-            self.ended.push(record);
-        }
-    }
-
-    fn record(&self, key: &Key, stats: &Stats, look: &Look, end: End) -> Record {
-        let first = look.first();
-        // Queries of ICMP have their number in the place of ports.
-        let has_ports = matches!(key.protocol(), ip::TCP | ip::UDP | ip::SCTP | ip::DCCP | ip::UDPLITE);
-        let shown = |end: SocketAddr| SocketAddr::new(end.ip(), if has_ports { end.port() } else { 0 });
-        let (a, b) = (shown(key.src(first)), shown(key.dst(first)));
-        let pair = |of: [u64; 2]| if first == Direction::Up { of } else { [of[1], of[0]] };
-        Record {
-            number: look.number.into(),
-            ends: [a, b],
-            transport: key.protocol(),
-            vlans: key.vlans(),
-            packets: pair(stats.packets),
-            bytes: pair(stats.bytes),
-            first_ns: stats.first_ns,
-            last_ns: stats.last_ns,
-            verdict: look.verdict(|number| self.words.word(number)),
-            details: look
-                .details()
-                .and_then(|place| self.store.get(place))
-                .map(|details| Box::new(details.clone())),
-            end,
-        }
-    }
-
-    fn hand_over(&mut self) {
-        if let Some(ledger) = &self.ledger {
-            ledger.add(&mut self.identified, &mut self.ended);
-        }
-    }
-}
-
 /// What is known of a packet that belongs to no flow. One of IP is like the first of a flow of which nothing is known: a firewall must not let
 /// pieces of what it does not see whole pass by its rules (RFC 1858).
 fn without_flow(why: NoFlow) -> Tag {
@@ -794,77 +359,6 @@ fn without_flow(why: NoFlow) -> Tag {
 
 fn tag(look: &Look) -> Tag {
     Tag { protocol: look.protocol(), master: look.master(), packets: look.count }
-}
-
-/// Takes note of where the initiator's stream begins.
-#[inline]
-fn note_start(look: &mut Look, decoded: &Decoded) {
-    if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
-        look.set_start(decoded.tcp.seq.wrapping_add(1));
-    }
-}
-
-/// Whether a flow has said nothing yet, nor does with this packet, of which note is taken: the most of a flood.
-#[inline]
-fn is_silent(look: &mut Look, decoded: &Decoded) -> bool {
-    let is_silent = decoded.is_tcp() && decoded.payload().is_empty() && look.is_silent();
-    if is_silent {
-        note_start(look, decoded);
-    }
-    is_silent
-}
-
-fn message<'a>(packet: &Packet<'a>, decoded: &Decoded, look: &Look) -> Message<'a> {
-    let (source, destination) = (decoded.key.src(decoded.direction), decoded.key.dst(decoded.direction));
-    let forward = decoded.direction == look.first();
-    Message {
-        transport: decoded.protocol(),
-        ipv6: decoded.key.is_v6(),
-        forward,
-        source_port: source.port(),
-        destination_port: destination.port(),
-        sequence: decoded.tcp.seq,
-        start: look.start().filter(|_| forward),
-        payload: packet.frame.get(decoded.payload()).unwrap_or_default(),
-        cut: decoded.is_cut || decoded.part == Part::First,
-    }
-}
-
-fn why(reason: EndReason) -> End {
-    match reason {
-        EndReason::Idle => End::Idle,
-        EndReason::Active => End::Active,
-        EndReason::Closed => End::Closed,
-        EndReason::Evicted => End::Evicted,
-        EndReason::Removed => End::Finished,
-    }
-}
-
-/// What is told by the protocol over IP alone.
-fn by_ip_protocol(number: u8) -> Option<Protocol> {
-    const NAMES: [(u8, &str); 13] = [
-        (1, "ICMP"),
-        (2, "IGMP"),
-        (4, "IP_in_IP"),
-        (8, "EGP"),
-        (47, "GRE"),
-        (50, "IPSec"),
-        (51, "IPSec"),
-        (58, "ICMPV6"),
-        (89, "OSPF"),
-        (103, "IP_PIM"),
-        (112, "VRRP"),
-        (113, "IP_PGM"),
-        (132, "SCTP"),
-    ];
-    static TABLE: LazyLock<[Option<Protocol>; 256]> = LazyLock::new(|| {
-        let mut table = [None; 256];
-        for (number, name) in NAMES {
-            table[usize::from(number)] = Protocol::named(name);
-        }
-        table
-    });
-    TABLE[usize::from(number)]
 }
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
 use super::*;
+use crate::ledger::Wanted;
+use crate::record::Record;
+use dpi::{By, Confidence, Protocol};
+use flow::EndReason;
 use testkit::packet::Packet as Text;
 use wire::LinkType;
 
