@@ -1,0 +1,5 @@
+//! Which of a million addresses, prefixes or rules is this packet? Structures that answer in a few cache lines, whatever their size.
+//!
+//! Absent: packets and their headers, files, the language of filters. Callers bring fields as numbers.
+
+#![forbid(unsafe_code)]
