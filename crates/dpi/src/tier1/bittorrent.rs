@@ -1,12 +1,23 @@
 //! BitTorrent: the handshake of peers (BEP 3), its DHT (BEP 5), uTP (BEP 29), trackers over UDP (BEP 15), and the search of local peers (BEP 14).
 //!
 //! Asked of the bytes: the length and name of the protocol at the beginning of a stream; a dictionary of the DHT whose first entries are those of a query, an answer or an error; a tracker's magic number; a connection of
-//! uTP that is answered with its own number, or carries the handshake. Encrypted connections look like nothing, and are not found.
+//! uTP that is answered with its own number, or carries the handshake.
+//!
+//! Peers may exchange keys first (Message Stream Encryption: `http://wiki.vuze.com/w/Message_Stream_Encryption`) and go on in clear: 96 bytes of a public key and up to 512 of padding each way, then
+//! the handshake within the next 650 bytes. So a stream that begins with 96 bytes that look random is searched for it. Where they go on encrypted,
+//! nothing tells them from other encrypted connections, and they are not found.
 
 use super::answer::Answer;
 use crate::{Message, Protocol};
 
 const HANDSHAKE: &[u8] = b"\x13BitTorrent protocol";
+/// Bytes of a public key, with which an exchange of keys begins.
+const PUBLIC_KEY: usize = 96;
+/// Within so many bytes of a stream that begins with a key, the handshake has begun: key, padding, two hashes, the initiator's choice of
+/// ciphers with its padding.
+const HANDSHAKE_WITHIN: usize = PUBLIC_KEY + 512 + 20 + 20 + 8 + 4 + 2 + 512 + 2 + HANDSHAKE.len();
+/// Different values that 96 random bytes have at least: 80 on average, with a standard deviation of 3.
+const DISTINCT_MIN: usize = 64;
 /// A request to connect to a tracker: magic number, action 0.
 const TRACKER: &[u8] = b"\0\0\x04\x17\x27\x10\x19\x80\0\0\0\0";
 /// How messages of the DHT begin: a query, a response (with the address of who asked, BEP 42), an error.
@@ -21,6 +32,31 @@ pub(super) fn detect(stream: &[u8]) -> Answer {
     } else {
         Answer::No
     }
+}
+
+/// A stream that may begin with an exchange of keys.
+pub(super) fn detect_exchange(stream: &[u8]) -> Answer {
+    let Some((key, rest)) = stream.split_at_checked(PUBLIC_KEY) else { return Answer::No };
+    if distinct(key) < DISTINCT_MIN {
+        return Answer::No;
+    }
+    let rest = &rest[..rest.len().min(HANDSHAKE_WITHIN - PUBLIC_KEY)];
+    if rest.windows(HANDSHAKE.len()).any(|window| window == HANDSHAKE) {
+        Answer::yes(Protocol::BITTORRENT, "BitTorrent handshake after an exchange of keys")
+    } else if stream.len() < HANDSHAKE_WITHIN {
+        Answer::Maybe
+    } else {
+        Answer::No
+    }
+}
+
+/// How many different values bytes have.
+fn distinct(bytes: &[u8]) -> usize {
+    let mut seen = [0_u64; 4];
+    for &byte in bytes {
+        seen[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+    seen.iter().map(|word| word.count_ones() as usize).sum()
 }
 
 pub(super) fn detect_udp(message: &Message) -> Answer {

@@ -142,7 +142,7 @@ fn detect(talk: Talk) -> Answer {
 /// Asks the detectors.
 fn ask(talk: Talk) -> Answer {
     // Begins with a length, which may be any byte.
-    mysql::detect(talk.this).or(|| by_first_byte(talk))
+    mysql::detect(talk.this).or(|| by_first_byte(talk)).or(|| bittorrent::detect_exchange(talk.this))
 }
 
 /// Asks those that the first byte leaves.

@@ -96,6 +96,9 @@ fn what_is_done_to_captures_changes_nothing() {
                     && protocol(was).is_some_and(|protocol| formats.contains(&protocol))
                 {
                     assert!(protocol(&is).is_none_or(|protocol| formats.contains(&protocol)), "{how}");
+                } else if is_exchange(was) && matches!(variant, Variant::Split { in_half: false, .. }) {
+                    // The key must be in the first segment, unless something else is waited for.
+                    assert!(protocol(&is).is_none_or(|is| is == Protocol::BITTORRENT), "{how}");
                 } else {
                     assert!(
                         protocol(&is) == protocol(was) && (was.is_cut || is.details == was.details),
@@ -105,6 +108,25 @@ fn what_is_done_to_captures_changes_nothing() {
             }
         }
     }
+}
+
+/// Whether peers of BitTorrent have exchanged keys before they spoke in clear.
+fn is_exchange(flow: &Flow) -> bool {
+    flow.verdict.is_some_and(|(verdict, _)| verdict.evidence.ends_with("after an exchange of keys"))
+}
+
+/// What the programs of the recording did: a file was announced five times, and fetched from a peer.
+#[test]
+fn peers_that_exchange_keys_and_go_on_in_clear_are_found() {
+    let is_it = |capture: &Capture| capture.path.ends_with("captures/bittorrent.pcap");
+    let capture = captures().into_iter().find(is_it).expect("a capture");
+    let flows = identified(&capture, Variant::Recorded);
+    let peers = flows.iter().filter(|flow| is_exchange(flow));
+    let ports: Vec<u16> = peers.filter_map(|flow| flow.ends).map(|(_, to)| to.port()).collect();
+    assert_eq!(ports, [51_413]);
+    let is_bittorrent =
+        |flow: &&Flow| flow.verdict.is_some_and(|(verdict, _)| verdict.protocol == Protocol::BITTORRENT);
+    assert_eq!(flows.iter().filter(is_bittorrent).count(), 6);
 }
 
 #[test]

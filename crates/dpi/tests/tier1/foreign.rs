@@ -2,6 +2,13 @@
 
 use crate::case::{Case, Known, hex, run};
 use dpi::Protocol;
+use testkit::rng::Rng;
+
+/// Bytes that look random.
+fn random(seed: u64, len: usize) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    (0..len).map(|_| rng.below(256) as u8).collect()
+}
 
 fn cases() -> Vec<Case> {
     let tcp = |name| Case::tcp(name, Protocol::UNKNOWN, 80);
@@ -30,6 +37,8 @@ fn cases() -> Vec<Case> {
         tcp("bgp").client(hex("ffffffffffffffffffffffffffffffff 001d 01 04 fde8 00b4 c0000201 00")),
         tcp("tls-records-of-wrong-version").client(hex("17 0203 0002 0228")),
         tcp("tls-hello-of-wrong-length").client(hex(&("16 0301 002d 010000 29 0303".to_owned() + &"07".repeat(32) + "20 0002 1301 0100 ff"))),
+        tcp("exchange-of-keys-and-nothing-more").client(random(1, 300)).server(random(2, 200)).client(random(3, 900)),
+        tcp("handshake-behind-what-is-no-key").client([&[7; 120][..], b"\x13BitTorrent protocol"].concat()),
         tcp("user-of-nothing").client("USER bob\r\n").server("whatever\r\n"),
         udp("netbios-name").client(hex(&("8001 0110 0001 0000 0000 0000 20".to_owned() + &"43".repeat(32) + "00 0020 0001"))),
         udp("netbios-status").client(hex(&("8001 0000 0001 0000 0000 0000 20".to_owned() + &"43".repeat(32) + "00 0021 0001"))),
