@@ -285,14 +285,28 @@ pub(crate) struct FilterArgs {
     /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
     #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
     pub(crate) numeric: u8,
-    /// Print JSON: an object a packet, then a summary.
+    /// Print JSON: an object a packet, or a summary.
     #[arg(
         long,
         help_heading = "Output",
-        long_help = "Print JSON: an object for each packet (without -o and --count), then a summary, which beside `-o -` goes \
-                     to standard error"
+        long_help = "Print JSON: an object for each packet, or, with -o or --count, a summary. Where packets go to standard output, \
+                     the summary goes to standard error"
     )]
     pub(crate) json: bool,
+    /// Print fields: ip.src,tcp.dstport; `help` lists them.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with_all = ["count", "output", "lines", "number"],
+        help_heading = "Output",
+        long_help = "Print fields of each packet, by tshark's names and separated by commas: ip.src,tcp.dstport. A line a packet, \
+                     separated by tabs, empty where a packet has none; with --csv or --json in these forms. `help` lists the names"
+    )]
+    pub(crate) fields: Vec<String>,
+    /// Print CSV with a header, of --fields or of some that serve most.
+    #[arg(long, conflicts_with_all = ["count", "output", "lines", "number", "json"], help_heading = "Output", hide_short_help = true)]
+    pub(crate) csv: bool,
     /// No warnings and no summary on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -39,6 +39,7 @@
 //! | read a packet of any link type | [`link`], [`summary`] |
 //! | find the headers, the tunnels, the payload and the 5-tuple of a packet | [`layers`] |
 //! | read, change, write headers | [`ether`], [`vlan`], [`arp`], [`ip`], [`ndp`], [`transport`], [`tunnel`] |
+//! | read a field of a packet by tshark's name | [`fields`] |
 //! | make and repair checksums | [`checksum`] |
 //! | spread flows over workers | [`flow`] |
 //! | read addresses and prefixes from text | [`mac`], [`cidr`] |
@@ -53,7 +54,9 @@ pub mod arp;
 pub mod bytes;
 pub mod checksum;
 pub mod cidr;
+mod dns;
 pub mod ether;
+pub mod fields;
 pub mod flow;
 pub mod ip;
 pub mod layers;

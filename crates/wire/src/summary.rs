@@ -42,7 +42,7 @@ mod syslog;
 mod tcp;
 mod text;
 mod tftp;
-mod tls;
+pub(crate) mod tls;
 mod words;
 
 use app::App;

@@ -8,6 +8,7 @@
 
 mod bits;
 mod budget;
+pub(crate) mod fields;
 mod losses;
 mod misfits;
 mod names;
@@ -31,7 +32,7 @@ use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
 use crate::terminal::Terminal;
 use crate::words::{self, Known};
-use plan::Plan;
+use plan::{Output, Plan};
 use run::{How, Totals};
 use select::Filters;
 use serde_json::json;
@@ -40,6 +41,10 @@ use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if args.fields == ["help"] {
+        print_until_signal(&fields::list())?;
+        return Ok(Outcome::Done);
+    }
     let is_filter = |text: &str| language::is_filter(text, &args.language);
     let begins_filter = |text: &str| language::begins_filter(text, &args.language);
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
@@ -61,7 +66,7 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
 /// The result on standard output, or a summary beside it.
 fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) -> Result<(), Failure> {
     let text = if args.json && writes_to_stdout(plan) {
-        // Behind a capture nobody would find it, and the capture would be damaged.
+        // Behind packets it is one line too many, and would damage a capture.
         if !args.quiet {
             terminal.tell(&Message::found(String::new(), summary(plan, totals)));
         }
@@ -79,9 +84,13 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
     if text.is_empty() { Ok(()) } else { print_until_signal(&text) }
 }
 
-/// Whether a capture goes to standard output.
+/// Whether packets go to standard output, as a capture or in lines.
 fn writes_to_stdout(plan: &Plan) -> bool {
-    plan.selections.iter().filter_map(|selection| selection.output.path()).any(places::is_stdout)
+    plan.selections.iter().any(|selection| match &selection.output {
+        Output::Count => false,
+        Output::Capture(path) => places::is_stdout(path),
+        Output::Lines | Output::Calls | Output::Fields(_) | Output::Json => true,
+    })
 }
 
 /// One filter: exactly one number. Several: a number, a tab and the filter on each line.
@@ -139,7 +148,7 @@ fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Output, Selection};
+    use plan::Selection;
 
     #[test]
     fn a_share_is_told_of_what_was_read_to_its_end() {

@@ -2,6 +2,7 @@
 
 use crate::args::FilterArgs;
 use crate::exit::Failure;
+use crate::filter::fields::{Columns, Style};
 use crate::language::{self, FilterText};
 use crate::plural::counted;
 use crate::words::{self, Known, Words, file_word, quoted, shell_word};
@@ -39,6 +40,8 @@ pub(crate) enum Output {
     Lines,
     /// To standard output, a line for every packet, with what a program calls for it.
     Calls,
+    /// To standard output, fields of each packet.
+    Fields(Columns),
     /// To standard output, one JSON object a packet.
     Json,
 }
@@ -176,9 +179,11 @@ fn command_line(args: &FilterArgs) -> Words<'_> {
         (args.number, "--number"),
         (args.count, "--count"),
         (args.json, "--json"),
+        (args.csv, "--csv"),
         (args.quiet, "-q"),
         (args.no_fail, "--no-fail"),
     ]));
+    flags.extend((!args.fields.is_empty()).then(|| format!("--fields {}", args.fields.join(","))));
     flags.extend(words::language_flags(&args.language));
     Words { command: "sluss filter", words: &args.words, read: &args.read, flags }
 }
@@ -213,11 +218,21 @@ fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Fai
         return Ok(args.output.iter().cloned().map(Output::Capture).collect());
     }
     match filters.len() {
+        1 if !args.fields.is_empty() => Ok(vec![Output::Fields(Columns::named(&args.fields, style(args))?)]),
+        1 if args.csv => Ok(vec![Output::Fields(Columns::of_csv())]),
         1 if args.json => Ok(vec![Output::Json]),
         1 if args.lines || args.number || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
         1 => Ok(vec![Output::Capture("-".into())]),
         _ => Err(Failure::user("several filters need a -o each, or --count")
             .help("sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap")),
+    }
+}
+
+fn style(args: &FilterArgs) -> Style {
+    match (args.json, args.csv) {
+        (true, _) => Style::Json,
+        (_, true) => Style::Csv,
+        _ => Style::Tabs,
     }
 }
 

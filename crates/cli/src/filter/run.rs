@@ -116,7 +116,10 @@ pub(crate) fn run(
     }
     let tally = Tally::default();
     let lines_on_terminal = std::io::stdout().is_terminal()
-        && plan.selections.iter().any(|s| matches!(s.output, Output::Lines | Output::Json));
+        && plan
+            .selections
+            .iter()
+            .any(|s| matches!(s.output, Output::Lines | Output::Fields(_) | Output::Json));
     let mut totals = std::thread::scope(|scope| {
         let bar = progress::show(scope, how.progress, lines_on_terminal, total_bytes(&inputs), &tally);
         let mut run = Run {

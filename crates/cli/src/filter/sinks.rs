@@ -42,6 +42,8 @@ struct Text {
     stdout: Patient,
     /// Whether progress may be drawn on it as well.
     is_terminal: bool,
+    /// What is still to come before the first line.
+    header: Vec<u8>,
 }
 
 impl<'a> Sinks<'a> {
@@ -55,6 +57,9 @@ impl<'a> Sinks<'a> {
         let open = |selection: &Selection| match &selection.output {
             Output::Count => Ok(Sink::Nothing),
             Output::Lines | Output::Calls | Output::Json => text().map(Sink::Text),
+            Output::Fields(columns) => {
+                text().map(|text| Sink::Text(Text { header: columns.header().unwrap_or_default(), ..text }))
+            }
             Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
@@ -95,7 +100,8 @@ impl<'a> Sinks<'a> {
                 Output::Count => Renderer::Count,
                 Output::Lines => Renderer::Lines(numbers),
                 Output::Calls => Renderer::Calls(numbers),
-                Output::Json => Renderer::Json,
+                Output::Fields(columns) => Renderer::of_columns(columns),
+                Output::Json => Renderer::of_objects(),
                 Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
             })
             .collect()
@@ -188,6 +194,8 @@ impl Sink {
     fn finish(&mut self) -> Result<(), Failure> {
         match self {
             Sink::Capture(writer) => writer.complete().map_err(|error| Failure::capture(&error)),
+            // Where nothing matches, the header alone.
+            Sink::Text(text) => text.write(&[]).map_err(|error| Failure::writing(STDOUT, &error)),
             _ => Ok(()),
         }
     }
@@ -195,6 +203,12 @@ impl Sink {
 
 impl Text {
     fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        let header = std::mem::take(&mut self.header);
+        self.print(&header)?;
+        self.print(lines)
+    }
+
+    fn print(&mut self, lines: &[u8]) -> io::Result<()> {
         if self.is_terminal && !lines.is_empty() {
             print_over_drawn(|| self.stdout.write_all(lines))
         } else {
@@ -204,7 +218,7 @@ impl Text {
 }
 
 fn text() -> Result<Text, Failure> {
-    Ok(Text { stdout: stdout()?, is_terminal: io::stdout().is_terminal() })
+    Ok(Text { stdout: stdout()?, is_terminal: io::stdout().is_terminal(), header: Vec::new() })
 }
 
 fn stdout() -> Result<Patient, Failure> {

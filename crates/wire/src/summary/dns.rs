@@ -9,19 +9,15 @@ use answer::Answer;
 use names::{code_name, opcode_name, type_name};
 
 use super::text::{Escaper, Kind, WORD_MAX};
-use crate::bytes::{u8_at, u16_at, u32_at};
+use crate::bytes::{u16_at, u32_at};
+pub(super) use crate::dns::HEADER_LEN;
+use crate::dns::{self, Labels, NameError, Part};
 
 /// The ports of DNS, of multicast DNS and of LLMNR.
 pub(super) const PORTS: [u16; 3] = [53, 5353, 5355];
 
-/// Bytes that show that it is one.
-pub(super) const HEADER_LEN: usize = 12;
 /// Records that are looked into. Servers send fewer to who takes them over UDP.
 const RECORDS_MAX: usize = 64;
-/// Times that a name may go on elsewhere. Each goes back, so this only makes it sooner that a hostile one ends.
-const JUMPS_MAX: usize = 16;
-/// Bytes of a name (RFC 1035, 2.3.4).
-const NAME_LEN_MAX: usize = 255;
 
 const IS_RESPONSE: u16 = 0x8000;
 const IS_TRUNCATED: u16 = 0x0200;
@@ -135,18 +131,10 @@ impl<'a> Dns<'a> {
     }
 
     /// Where the name ends that begins here; not where it goes on elsewhere.
-    fn name_end(&mut self, mut at: usize) -> Option<usize> {
-        let least_beyond = at + NAME_LEN_MAX;
-        while at < least_beyond {
-            match u8_at(self.message, at)? {
-                0 => return Some(at + 1),
-                len @ 1..=63 => at += 1 + usize::from(len),
-                0xc0.. => return Some(at + 2),
-                _ => break,
-            }
-        }
-        self.has_bad_name = true;
-        None
+    fn name_end(&mut self, at: usize) -> Option<usize> {
+        let end = dns::name_end(self.message, at);
+        self.has_bad_name |= end == Err(NameError::Bad);
+        end.ok()
     }
 }
 
@@ -197,37 +185,17 @@ impl fmt::Display for Dns<'_> {
     }
 }
 
-/// Writes a name; a `?` stands for what is not there or cannot be. Pointers only go back, as they must (RFC 1035, 4.1.4), so this ends.
-fn write_name(message: &[u8], mut at: usize, out: &mut Escaper<'_, '_>) -> fmt::Result {
-    let (mut jumps, mut is_first) = (0, true);
-    let mut least_pointed_at = at;
-    loop {
-        match u8_at(message, at) {
-            Some(0) if is_first => return out.separator('.'),
-            Some(0) => return Ok(()),
-            Some(len @ 1..=63) => {
-                if !is_first {
-                    out.separator('.')?;
-                }
-                is_first = false;
-                let label = message.get(at + 1..).unwrap_or_default();
-                let has_room = out.bytes(&label[..label.len().min(len.into())])?;
-                at += 1 + usize::from(len);
-                if !has_room {
-                    return Ok(());
-                }
-            }
-            Some(0xc0..) => {
-                let Some(pointer) = u16_at(message, at).map(|pointer| usize::from(pointer & 0x3fff)) else {
-                    return out.separator('?');
-                };
-                jumps += 1;
-                if !(HEADER_LEN..least_pointed_at).contains(&pointer) || jumps > JUMPS_MAX {
-                    return out.separator('?');
-                }
-                (at, least_pointed_at) = (pointer, pointer);
-            }
-            _ => return out.separator('?'),
+/// Writes a name; a `?` stands for what is not there or cannot be.
+fn write_name(message: &[u8], at: usize, out: &mut Escaper<'_, '_>) -> fmt::Result {
+    let mut is_first = true;
+    for part in Labels::new(message, at) {
+        let Part::Label(label) = part else { return out.separator('?') };
+        if !std::mem::take(&mut is_first) {
+            out.separator('.')?;
+        }
+        if !out.bytes(label)? {
+            return Ok(());
         }
     }
+    if is_first { out.separator('.') } else { Ok(()) }
 }

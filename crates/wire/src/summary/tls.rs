@@ -6,7 +6,7 @@ use super::text::Word;
 use super::up_to;
 use crate::bytes::{u8_at, u16_at, u32_at};
 
-pub(super) const HANDSHAKE: u8 = 22;
+pub(crate) const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
 const RECORD_HEADER_LEN: usize = 5;
@@ -19,14 +19,14 @@ const EXTENSIONS_MAX: usize = 64;
 
 /// A hello.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Hello<'a> {
+pub(crate) enum Hello<'a> {
     Client { server: Option<&'a [u8]> },
     Server,
 }
 
 impl<'a> Hello<'a> {
     /// Reads a segment that begins with the record of a hello.
-    pub(super) fn read(segment: &'a [u8]) -> Option<Hello<'a>> {
+    pub(crate) fn read(segment: &'a [u8]) -> Option<Hello<'a>> {
         let &[kind, 3, 0..=4, ..] = segment else { return None };
         let record_len = u32::from(u16_at(segment, 3)?);
         let message = u32_at(segment, RECORD_HEADER_LEN)?;
