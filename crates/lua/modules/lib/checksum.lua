@@ -4,11 +4,17 @@ local ffi = require("ffi")
 local bit = require("bit")
 local lib = require("core.lib")
 local band, bnot, lshift, rshift = bit.band, bit.bnot, bit.lshift, bit.rshift
-local htons, ntohs = lib.htons, lib.ntohs
+local htons = lib.htons
+local C = ffi.C
+
+ffi.cdef([[
+   uint16_t sluss_lua_checksum (const void *data, size_t length, uint32_t initial);
+   uint16_t cksum_generic (unsigned char *data, size_t length, uint16_t initial);
+   void checksum_update_incremental_16 (uint16_t *checksum, uint16_t *value, uint16_t new_value);
+   void checksum_update_incremental_32 (uint16_t *checksum, uint32_t *value, uint32_t new_value);
+]])
 
 local bytes_t = ffi.typeof("const uint8_t *")
-local words_t = ffi.typeof("const uint32_t *")
-local halves_t = ffi.typeof("const uint16_t *")
 local cells_t = ffi.typeof("uint16_t *")
 
 local M = {}
@@ -24,23 +30,7 @@ end
 -- The checksum of `length` bytes at `pointer`, in the host's order. `initial` is a 16-bit sum to begin with, also in the host's
 -- order: the checksum of other data complemented, to continue it; or a checksum to verify, which then makes the result 0.
 function M.ipsum (pointer, length, initial)
-   local words = ffi.cast(words_t, pointer)
-   local n = rshift(length, 2)
-   -- A double holds the sum of two million 32-bit words exactly.
-   local sum = 0
-   for i = 0, n - 1 do
-      sum = sum + words[i]
-   end
-   local rest = ffi.cast(bytes_t, pointer) + 4 * n
-   if band(length, 2) ~= 0 then
-      sum = sum + ffi.cast(halves_t, rest)[0]
-      rest = rest + 2
-   end
-   if band(length, 1) ~= 0 then
-      sum = sum + rest[0]
-   end
-   sum = fold(sum + htons(band(initial, 0xffff)))
-   return ntohs(band(bnot(sum), 0xffff))
+   return C.sluss_lua_checksum(pointer, length, initial)
 end
 
 local ipsum = M.ipsum
