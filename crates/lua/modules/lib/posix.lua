@@ -14,6 +14,7 @@ ffi.cdef([[
    int sluss_lua_bind (int fd, const void *address, uint32_t size) __asm__("bind");
    int sluss_lua_connect (int fd, const void *address, uint32_t size) __asm__("connect");
    int sluss_lua_listen (int fd, int backlog) __asm__("listen");
+   ssize_t sluss_lua_send (int fd, const void *from, size_t n, int flags) __asm__("send");
    int sluss_lua_accept4 (int fd, void *address, uint32_t *size, int flags) __asm__("accept4");
    unsigned sluss_lua_if_nametoindex (const char *name) __asm__("if_nametoindex");
    int sluss_lua_unlink (const char *path) __asm__("unlink");
@@ -66,6 +67,9 @@ function M.ioctl (fd, request, argument) return checked(C.sluss_lua_ioctl(fd, re
 function M.socket (domain, kind, protocol) return checked(C.sluss_lua_socket(domain, kind, protocol or 0)) end
 function M.bind (fd, address) return checked(C.sluss_lua_bind(fd, address, ffi.sizeof(address))) end
 function M.connect (fd, address) return checked(C.sluss_lua_connect(fd, address, ffi.sizeof(address))) end
+-- As write(), to a socket whose other side may have gone: without the signal.
+local MSG_NOSIGNAL = 0x4000
+function M.send (fd, from, n) return checked(C.sluss_lua_send(fd, from, n, MSG_NOSIGNAL)) end
 function M.listen (fd, backlog) return checked(C.sluss_lua_listen(fd, backlog or 1)) end
 function M.accept (fd, flags) return checked(C.sluss_lua_accept4(fd, nil, nil, flags or 0)) end
 function M.unlink (path) return checked(C.sluss_lua_unlink(path)) end
