@@ -1,0 +1,91 @@
+-- lib.protocol.datagram: parsing, pushing and popping, at once and with delayed commit.
+local ffi = require("ffi")
+local packet = require("core.packet")
+local datagram = require("lib.protocol.datagram")
+local ethernet = require("lib.protocol.ethernet")
+local ipv6 = require("lib.protocol.ipv6")
+local tcp = require("lib.protocol.tcp")
+local udp = require("lib.protocol.udp")
+
+local function fails (...) return not pcall(...) end
+local mac = ethernet:pton("02:00:00:00:00:01")
+local function ether () return ethernet:new({ src = mac, dst = mac, type = 0x86dd }) end
+local function ip (last) return ipv6:new({ src = ipv6:pton("::1"), dst = ipv6:pton("::"..last), next_header = 17 }) end
+local data = ffi.new("uint8_t[100]")
+for i = 0, 99 do data[i] = i end
+
+-- Built from nothing.
+local d = datagram:new()
+d:push(udp:new({ src_port = 1, dst_port = 2 }))
+d:push(ip(2))
+d:push(ether())
+local pointer, length = d:payload(data, 100)
+assert(length == 100 and pointer[99] == 99)
+assert(select(2, d:data()) == 14 + 40 + 8 + 100)
+local p = d:packet()
+assert(p.length == 162 and #d:stack() == 0)
+
+-- Parsed.
+d = datagram:new(p, ethernet)
+assert(d:parse():eq(ether()))
+assert(d:parse_match(nil, function (h) return h:hop_limit() == 1 end) == nil)
+assert(#d:stack() == 1)
+assert(d:parse_match(tcp) ~= nil) -- any class may look at any bytes
+d:unparse(1)
+assert(select(2, d:payload()) == 148)
+d = datagram:new(p, ethernet)
+local u = d:parse({ { ethernet, nil }, { ipv6, function (h) return h:next_header() == 17 end }, { udp } })
+assert(u:dst_port() == 2 and #d:stack() == 3)
+assert(d:parse() == nil) -- nothing above UDP
+pointer, length = d:payload()
+assert(length == 100 and pointer[7] == 7)
+d:unparse(2)
+
+assert(d:parse_n(2):src_port() == 1 and d:parse_n(1) == nil)
+assert(d:stack()[1]:name() == "ethernet")
+assert(fails(d.push, d, ether()), "headers are parsed")
+assert(fails(d.pop_raw, d, 1))
+
+-- Popped at once: nothing may stay parsed.
+d:unparse(3)
+d:pop_raw(14, ipv6)
+assert(d:parse():name() == "ipv6" and select(2, d:data()) == 148)
+d:unparse(1)
+d:push(ether())
+assert(select(2, d:data()) == 162)
+d:new(d:packet(), ethernet)
+d:parse_n(2)
+d:pop(2)
+assert(#d:stack() == 0 and select(2, d:data()) == 108)
+assert(fails(d.pop, d, 1))
+
+-- Delayed.
+d:new(d:packet(), udp, { delayed_commit = true })
+d:push(ip(3))
+d:push(ether())
+assert(select(2, d:data()) == 108)
+assert(d:parse():src_port() == 1)
+assert(fails(d.commit, d))
+d:pop(1)
+d:commit()
+pointer, length = d:data()
+assert(length == 14 + 40 + 100 and pointer[13] == 0xdd and pointer[54 + 42] == 42)
+d:new(d:packet(), ethernet, { delayed_commit = true })
+d:parse_n(2)
+assert(d:stack()[2]:dst_eq(ipv6:pton("::3")))
+d:pop(1)
+assert(#d:stack() == 1 and d:stack()[1]:name() == "ipv6")
+assert(select(2, d:payload()) == 100)
+d:unparse(1)
+assert(select(2, d:payload()) == 140)
+d:pop_raw(140)
+d:commit()
+assert(select(2, d:data()) == 0)
+d:push_raw(data, 100); d:push_raw(data, 100); d:push_raw(data, 100); d:push_raw(data, 100); d:push_raw(data, 100)
+assert(fails(d.push_raw, d, data, 100), "512 bytes")
+d:commit()
+d:push_raw(data, 100)
+d:commit()
+assert(select(2, d:data()) == 600)
+packet.free(d:packet())
+print("datagram ok")
