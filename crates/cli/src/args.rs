@@ -4,6 +4,7 @@
 
 mod bench;
 mod quickcheck;
+mod snsh;
 mod wall;
 
 use crate::terminal::When;
@@ -16,6 +17,7 @@ use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
+pub(crate) use snsh::SnshArgs;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -53,6 +55,9 @@ pub(crate) struct Cli {
         display_order = 900
     )]
     pub(crate) color: When,
+    /// Snabb's sources, whose modules and programs are used beside our own [default: SLUSS_SNABB].
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true, display_order = 901, value_hint = ValueHint::DirPath)]
+    pub(crate) snabb: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -71,6 +76,8 @@ pub(crate) enum Command {
     Blast(BlastArgs),
     /// Run a network of apps that a file describes.
     Run(RunArgs),
+    /// Run Lua on the engine: text, files, self-tests, or a prompt.
+    Snsh(SnshArgs),
     /// Tell what flows speak, and filter by it.
     #[command(subcommand)]
     Wall(WallArgs),
@@ -102,7 +109,7 @@ impl Command {
     /// Whether packets move through the process, which do not wait for who reads what is said.
     pub(crate) fn moves_packets(&self) -> bool {
         match self {
-            Command::Run(_) | Command::Blast(_) => true,
+            Command::Run(_) | Command::Snsh(_) | Command::Blast(_) => true,
             Command::Wall(args) => args.is_live(),
             _ => false,
         }
@@ -125,7 +132,7 @@ impl Command {
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
-            Command::Completions { .. } | Command::Man { .. } => false,
+            Command::Snsh(_) | Command::Completions { .. } | Command::Man { .. } => false,
         }
     }
 }
@@ -729,6 +736,9 @@ pub(crate) struct RunArgs {
     /// The graph; `-` is standard input.
     #[arg(value_name = "GRAPH", hide_short_help = true)]
     pub(crate) graph: PathBuf,
+    /// Arguments of a program in Lua.
+    #[arg(value_name = "ARGUMENT", hide_short_help = true, last = true)]
+    pub(crate) arguments: Vec<OsString>,
     /// Stop after this time: 10s, 1m 30s, or seconds.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,

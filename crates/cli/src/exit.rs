@@ -28,6 +28,8 @@ pub(crate) enum Outcome {
     NothingMatched,
     /// The input was damaged; what came before the damage was processed and the error told.
     Incomplete,
+    /// A program in Lua has raised an error, which was told.
+    ProgramFailed,
     /// Stopped by a signal, with everything written so far intact.
     Interrupted(i32),
 }
@@ -35,6 +37,7 @@ pub(crate) enum Outcome {
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> ExitCode {
         ExitCode::from(match outcome {
+            Outcome::ProgramFailed => 1,
             Outcome::Done => 0,
             Outcome::NothingMatched => 1,
             Outcome::Incomplete => 5,

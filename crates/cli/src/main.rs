@@ -23,6 +23,7 @@ mod instances;
 mod json;
 mod language;
 mod lasting;
+mod lua;
 mod man;
 mod matches;
 mod message;
@@ -60,7 +61,8 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(exit::note_place));
     signals::fail_at_file_size();
     let mut command = help::command();
-    let parsed = command.try_get_matches_from_mut(help::words(std::env::args_os()));
+    let short = command.clone();
+    let parsed = command.try_get_matches_from_mut(help::words(std::env::args_os(), &short));
     let cli = match parsed
         .and_then(|matches| Cli::from_arg_matches(&matches).map_err(|told| told.format(&mut command)))
     {
@@ -90,7 +92,11 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Explain(args) => explain::run(args, terminal),
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
-        Command::Run(args) => run::run(args, terminal),
+        Command::Run(args) => match lua_program(cli, args) {
+            Some(tree) => lua::run(&args.graph, &args.arguments, tree.as_deref(), terminal),
+            None => run::run(args, terminal),
+        },
+        Command::Snsh(args) => lua::shell(args, lua::tree(cli.snabb.as_deref()).as_deref(), terminal),
         Command::Wall(args) => wall::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
@@ -100,4 +106,11 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { folder } => man::write(folder),
     }
+}
+
+/// If what is to run is a program in Lua: the folder of Snabb's sources, if there is one.
+fn lua_program(cli: &Cli, args: &args::RunArgs) -> Option<Option<std::path::PathBuf>> {
+    let tree = lua::tree(cli.snabb.as_deref());
+    let is_name = tree.is_some() && args.graph.extension().is_none() && !args.graph.exists();
+    (lua::is_program(&args.graph) || is_name).then_some(tree)
 }

@@ -77,6 +77,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "trace" => &TRACE,
         "blast" => &BLAST,
         "run" => &RUN,
+        "snsh" => &SNSH,
         "apps" => &APPS,
         "bench" => &BENCH,
         "bench engine" => &ENGINE,
@@ -236,6 +237,26 @@ const BLAST: Behind = Behind {
         ("4", "packets unaccounted for"),
         ("5", "not all were read or sent"),
         ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM, after the summary"),
+    ],
+    ..NOTHING
+};
+
+const SNSH: Behind = Behind {
+    notes: &[
+        "The options are followed in their order; then FILE is run, then the prompt is shown. A line at the prompt is a statement, or an expression, whose \
+         values are printed.",
+    ],
+    examples: &[
+        "sluss snsh -e 'print(packet.from_string(\"abc\").length)'",
+        "sluss snsh -jv program.lua",
+        "sluss --snabb snabb/src snsh -t lib.ctable",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        ("1", "the program raised an error"),
+        ("2", "not Lua, or a wrong flag"),
+        REFUSED,
+        ("any", "the program has called `main.exit`"),
     ],
     ..NOTHING
 };

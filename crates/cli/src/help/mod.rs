@@ -46,11 +46,24 @@ pub(crate) fn how_to_ask(name: &str) -> String {
     format!("{program} help {below}").trim_end().to_owned()
 }
 
-/// The words of the command line. That help is asked for twice, as by `help filter -h`, is no error.
-pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// The words of the command line. That help is asked for twice, as by `help filter -h`, is no error. What follows a program in Lua is its own.
+pub(crate) fn words(words: impl Iterator<Item = OsString>, command: &Command) -> Vec<OsString> {
     let words: Vec<OsString> = words.collect();
     let is_help = words.get(1).is_some_and(|word| word == "help");
-    words.into_iter().filter(|word| !(is_help && (word == "-h" || word == "--help"))).collect()
+    let words = words.into_iter().filter(|word| !(is_help && (word == "-h" || word == "--help"))).collect();
+    crate::lua::ends_options(words, |word| takes_value(command, word))
+}
+
+/// Whether the word behind an option of `sluss run` or `sluss snsh` is its value.
+fn takes_value(command: &Command, option: &std::ffi::OsStr) -> bool {
+    let option = option.to_string_lossy();
+    let is_it = |arg: &Arg| match option.strip_prefix("--") {
+        Some(name) => arg.get_long() == Some(name),
+        None => option.len() == 2 && arg.get_short() == option.chars().nth(1),
+    };
+    let below = command.get_subcommands().filter(|below| ["run", "snsh"].contains(&below.get_name()));
+    let mut args = below.flat_map(Command::get_arguments).chain(command.get_arguments());
+    args.any(|arg| is_it(arg) && arg.get_action().takes_values())
 }
 
 /// A guess from the words alone is good enough: the two definitions take the same command lines, and differ in their help only.
@@ -162,7 +175,9 @@ mod tests {
 
     #[test]
     fn help_that_is_asked_for_twice_is_help() {
-        let words = |line: &str| words(line.split(' ').map(OsString::from)).join(&OsString::from(" "));
+        let command = short();
+        let words =
+            |line: &str| words(line.split(' ').map(OsString::from), &command).join(&OsString::from(" "));
         assert_eq!(words("sluss help filter -h"), "sluss help filter");
         assert_eq!(
             (words("sluss help --help"), words("sluss filter -h")),

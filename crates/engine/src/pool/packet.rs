@@ -80,6 +80,24 @@ impl Packet {
         std::mem::ManuallyDrop::new(self).0
     }
 
+    /// Gives the ownership up for an address, at which there is a `struct packet { u16 length; u8 data[]; }`: for links of another kind, such
+    /// as those that Lua reads. [`Packet::from_address`] takes it back.
+    #[inline]
+    pub fn into_address(self) -> NonNull<u8> {
+        self.into_raw().cast()
+    }
+
+    /// Takes the ownership of a packet that was given up for an address.
+    ///
+    /// # Safety
+    /// The address is that of a packet which [`Packet::into_address`] gave up, or another even one among the first 512 bytes of the same chunk, where
+    /// a valid length and as many bytes were written; and nobody has taken the packet back since.
+    #[inline]
+    pub unsafe fn from_address(address: NonNull<u8>) -> Self {
+        // SAFETY: the caller says that it lies in the headroom of a chunk, which nobody owns.
+        unsafe { Self::from_raw(address.cast()) }
+    }
+
     pub(super) fn as_ptr(&self) -> NonNull<RawPacket> {
         self.0
     }

@@ -1,0 +1,91 @@
+//! Programs in Lua: `sluss run PROGRAM.lua`, `sluss --snabb DIR run NAME`, and `sluss snsh`.
+
+mod shell;
+mod tree;
+
+use crate::blame::Blame;
+use crate::exit::{Failure, Outcome};
+use crate::message::Message;
+use crate::terminal::Terminal;
+use lua::{Error, Options, Vm};
+use std::ffi::OsString;
+use std::path::Path;
+
+pub(crate) use shell::run as shell;
+pub(crate) use tree::{ends_options, tree};
+
+/// The variable in which a worker of a Lua program finds its code.
+const WORKER_CODE: &str = "SNABB_PROGRAM_LUACODE";
+
+/// Whether a name is that of a program in Lua, not of a graph.
+pub(crate) fn is_program(name: &Path) -> bool {
+    name.extension().is_some_and(|extension| extension == "lua")
+}
+
+/// Runs a program: a file, or one of Snabb's by its name.
+pub(crate) fn run(
+    program: &Path,
+    arguments: &[OsString],
+    snabb: Option<&Path>,
+    terminal: &Terminal,
+) -> Result<Outcome, Failure> {
+    let arguments = texts(arguments)?;
+    let is_file = is_program(program);
+    let mut all = vec![program.display().to_string()];
+    all.extend(arguments.iter().cloned());
+    let vm = start(snabb, all)?;
+    let outcome = if is_file {
+        vm.run_file(program, &arguments)
+    } else {
+        vm.run_program(&program.to_string_lossy(), &arguments)
+    };
+    ended(outcome, terminal)
+}
+
+/// A state for a program, whose arguments are these.
+fn start(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Vm, Failure> {
+    let options = Options { snabb: snabb.map(Path::to_owned), arguments, ..Options::default() };
+    Vm::new(&options).map_err(|error| failure(&error))
+}
+
+/// How the command ends when a program has ended.
+fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Failure> {
+    match outcome {
+        Ok(()) => Ok(Outcome::Done),
+        // As with Snabb, whose users ask for this code.
+        Err(Error::Raised(raised)) => {
+            terminal.tell(&Message::error(Blame::User, &raised));
+            if !raised.traceback.is_empty() {
+                eprintln!("{}", raised.traceback);
+            }
+            Ok(Outcome::ProgramFailed)
+        }
+        Err(error) => Err(failure(&error)),
+    }
+}
+
+fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Syntax(_) | Error::Raised(_) => Failure::user(error),
+        _ => Failure::world(error),
+    }
+}
+
+/// Arguments as Lua programs get them.
+fn texts(arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |argument: &OsString| {
+        argument.to_str().map(str::to_owned).ok_or_else(|| Failure::user("an argument is not UTF-8"))
+    };
+    arguments.iter().map(text).collect()
+}
+
+/// Runs the code of a worker, if this process is one: the program that has started it gives the code in a variable.
+pub(crate) fn worker(snabb: Option<&Path>, terminal: &Terminal) -> Option<Result<Outcome, Failure>> {
+    let code = std::env::var_os(WORKER_CODE)?;
+    let run = || {
+        let vm = start(snabb, std::env::args().collect())?;
+        let code = code.to_str().ok_or_else(|| Failure::user("the code of a worker is not UTF-8"))?;
+        ended(vm.run_text(code.as_bytes(), "=(worker)", &[]), terminal)
+    };
+    Some(run())
+}

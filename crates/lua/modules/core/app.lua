@@ -1,0 +1,397 @@
+-- The engine: which apps run, how they are linked, and the breaths in which they move packets. What a breath does is decided here, when the graph
+-- changes; the breaths themselves run in native code, which calls the apps' methods.
+local ffi = require("ffi")
+local native = require("core.native")
+local config = require("core.config")
+local counter = require("core.counter")
+local lib = require("core.lib")
+local shm = require("core.shm")
+local C, core = ffi.C, native.core
+
+local app = {
+   app_table = {},            -- The running apps, by name.
+   link_table = {},           -- The links, by their text.
+   configuration = config.new(),
+   pull_npackets = math.floor(1023 / 10),
+   test_skipped_code = 43,
+   log = false,               -- Whether changes of the graph are printed.
+   Hz = false,                -- Breaths a second; false to breathe as often as there is something to do.
+   sleep = 0,
+   maxsleep = 100,            -- The longest sleep between breaths when there is nothing to do, in microseconds.
+   busywait = false,          -- Whether not to sleep at all.
+   tick_Hz = 1000,            -- How often `tick` methods are called in a second.
+   program_name = false,
+   auditlog_enabled = false,
+   vmprofile_enabled = false,
+   monotonic_now = false,
+   breaths = counter.create("engine/breaths.counter"),
+   frees = counter.create("engine/frees.counter"),
+   freebits = counter.create("engine/freebits.counter"),
+   freebytes = counter.create("engine/freebytes.counter"),
+   configs = counter.create("engine/configs.counter"),
+}
+core.breaths, core.frees = app.breaths, app.frees
+core.freebits, core.freebytes = app.freebits, app.freebytes
+
+-- `core.packet` counts in these, and `core.link` frees packets.
+package.loaded["core.app"] = app
+local link = require("core.link")
+local histogram = require("core.histogram")
+local timer = require("core.timer")
+
+-- The time of this breath, in seconds; outside of breaths, the time. It never goes back.
+function app.now ()
+   if core.running ~= 0 then return core.now end
+   return C.get_monotonic_time()
+end
+
+-- Changes of the graph
+
+-- Makes the running graph what a configuration says: only what differs is started, stopped or linked.
+function app.configure (new)
+   app.apply_config_actions(app.compute_config_actions(app.configuration, new))
+   counter.add(app.configs)
+end
+
+function app.stop () app.configure(config.new()) end
+
+-- What has to be done to come from one configuration to another: a list of {operation, arguments}.
+function app.compute_config_actions (old, new)
+   local actions = {}
+   local function act (operation, ...) actions[#actions + 1] = { operation, { ... } } end
+   for spec in pairs(old.links) do
+      if not new.links[spec] then
+         local from_app, from_port, to_app, to_port = config.parse_link(spec)
+         act("unlink_output", from_app, from_port)
+         act("unlink_input", to_app, to_port)
+         act("free_link", spec)
+      end
+   end
+   for name in pairs(old.apps) do
+      if not new.apps[name] then act("stop_app", name) end
+   end
+   local fresh = {}
+   for name, info in pairs(new.apps) do
+      local before = old.apps[name]
+      local class, arg = info.class, info.arg
+      if not before then
+         act("start_app", name, class, arg)
+         fresh[name] = true
+      elseif before.class ~= class or (not lib.equal(before.arg, arg) and not class.reconfig) then
+         act("stop_app", name)
+         act("start_app", name, class, arg)
+         fresh[name] = true
+      elseif not lib.equal(before.arg, arg) then
+         act("reconfig_app", name, class, arg)
+      end
+   end
+   for spec in pairs(new.links) do
+      local from_app, from_port, to_app, to_port = config.parse_link(spec)
+      if not new.apps[from_app] then error("no such app: "..from_app) end
+      if not new.apps[to_app] then error("no such app: "..to_app) end
+      local is_new = not old.links[spec]
+      if is_new then act("new_link", spec) end
+      if is_new or fresh[from_app] then act("link_output", from_app, from_port, spec) end
+      if is_new or fresh[to_app] then act("link_input", to_app, to_port, spec) end
+   end
+   return actions
+end
+
+-- Ports are found by name and by number.
+local function attach (name, direction, port, spec)
+   local instance = app.app_table[name]
+   local l = assert(app.link_table[spec])
+   local ports = instance[direction]
+   assert(not ports[port], name..": duplicate "..direction.." link "..port)
+   ports[port] = l
+   table.insert(ports, l)
+   if instance.link then instance:link(direction, port) end
+end
+
+local function detach (name, direction, port)
+   local instance = app.app_table[name]
+   local ports = instance[direction]
+   local l = ports[port]
+   ports[port] = nil
+   for i = 1, #ports do
+      if ports[i] == l then
+         table.remove(ports, i)
+         break
+      end
+   end
+   if instance.unlink then
+      instance:unlink(direction, port)
+   elseif instance.link then
+      instance:link(direction, port)
+   end
+end
+
+local operations = {}
+
+function operations.unlink_output (name, port) detach(name, "output", port) end
+function operations.unlink_input (name, port) detach(name, "input", port) end
+function operations.link_output (name, port, spec) attach(name, "output", port, spec) end
+function operations.link_input (name, port, spec) attach(name, "input", port, spec) end
+
+function operations.new_link (spec)
+   app.link_table[spec] = link.new(spec)
+   app.configuration.links[spec] = true
+end
+
+function operations.free_link (spec)
+   link.free(app.link_table[spec], spec)
+   app.link_table[spec] = nil
+   app.configuration.links[spec] = nil
+end
+
+function operations.start_app (name, class, arg)
+   native.enter(name)
+   local instance = class:new(arg)
+   native.enter(nil)
+   if type(instance) ~= "table" then
+      error(("bad return value from app '%s' start() method: %s"):format(name, tostring(instance)))
+   end
+   instance.appname = name
+   instance.input, instance.output = {}, {}
+   instance.zone = instance.zone or rawget(getfenv(class.new), "_NAME") or name
+   app.app_table[name] = instance
+   if instance.shm then
+      instance.shm.dtime = { counter, C.get_unix_time() }
+      instance.shm = shm.create_frame("apps/"..name, instance.shm)
+   end
+   if class.push_link then
+      if type(class.push_link) ~= "table" then
+         error(("bad push_link value for app '%s' (must be a table)"):format(name))
+      end
+      instance.push_link = {}
+      for port, method in pairs(class.push_link) do instance.push_link[port] = method end
+   end
+   app.configuration.apps[name] = { class = class, arg = arg }
+end
+
+function operations.stop_app (name)
+   local instance = app.app_table[name]
+   if instance.stop then instance:stop() end
+   if instance.shm then shm.delete_frame(instance.shm) end
+   app.app_table[name] = nil
+   app.configuration.apps[name] = nil
+end
+
+function operations.reconfig_app (name, _, arg)
+   app.app_table[name]:reconfig(arg)
+   app.configuration.apps[name].arg = arg
+end
+
+function app.apply_config_actions (actions)
+   for _, action in ipairs(actions) do
+      local name, args = action[1], action[2]
+      if app.log then io.write("engine: ", name, " ", tostring(args[1]), "\n") end
+      local operation = operations[name] or error("unknown operation: "..tostring(name))
+      operation(unpack(args, 1, table.maxn(args)))
+   end
+   app.compute_breathe_order()
+end
+
+-- The order of a breath
+
+-- Nodes in topological order along `successors`, beginning at `entries`: the reverse of a depth-first search's post-order.
+function app.tsort (nodes, entries, successors)
+   local seen, post_order = {}, {}
+   local function visit (node)
+      if seen[node] then return end
+      seen[node] = true
+      for _, successor in ipairs(successors[node]) do visit(successor) end
+      post_order[#post_order + 1] = node
+   end
+   for _, node in ipairs(entries) do visit(node) end
+   for _, node in ipairs(nodes) do visit(node) end
+   local order = {}
+   for i = #post_order, 1, -1 do order[#order + 1] = post_order[i] end
+   return order
+end
+
+-- A push for each link, upstream before downstream; pulls and ticks by name. One that would repeat the push before it is left out.
+function app.compute_breathe_order ()
+   local names, receivers, entries = {}, {}, {}
+   local pulls, pushes, ticks = {}, {}, {}
+   for name in pairs(app.app_table) do names[#names + 1] = name end
+   table.sort(names)
+   local function by_name (instances)
+      return function (link_a, link_b) return instances[link_a].sort_key < instances[link_b].sort_key end
+   end
+   for _, name in ipairs(names) do
+      local instance = app.app_table[name]
+      if instance.pull then pulls[#pulls + 1] = { instance.pull, instance, false, name } end
+      if instance.tick then ticks[#ticks + 1] = { instance.tick, instance, false, name } end
+      for port, l in pairs(instance.input) do
+         if type(port) == "string" then
+            local push = instance.push_link and instance.push_link[port] or instance.push
+            receivers[l] = { instance = instance, push = push, sort_key = name.."."..port }
+         end
+      end
+   end
+   -- Links whose other end is not there lead nowhere.
+   local function outputs (instance)
+      local links, seen = {}, {}
+      for _, l in pairs(instance.output) do
+         if receivers[l] and not seen[l] then
+            links[#links + 1] = l
+            seen[l] = true
+         end
+      end
+      table.sort(links, by_name(receivers))
+      return links
+   end
+   local nodes, successors, is_entry = {}, {}, {}
+   for l, receiver in pairs(receivers) do
+      nodes[#nodes + 1] = l
+      successors[l] = receiver.instance.pull and {} or outputs(receiver.instance)
+   end
+   for _, pull in ipairs(pulls) do
+      for _, l in ipairs(outputs(pull[2])) do
+         if not is_entry[l] then entries[#entries + 1] = l end
+         is_entry[l] = true
+      end
+   end
+   table.sort(nodes, by_name(receivers))
+   table.sort(entries, by_name(receivers))
+   local last
+   for _, l in ipairs(app.tsort(nodes, entries, successors)) do
+      local receiver = receivers[l]
+      local is_repeated = last and last.instance == receiver.instance and last.push == receiver.push
+      if receiver.push and not is_repeated then
+         pushes[#pushes + 1] = { receiver.push, receiver.instance, l, receiver.instance.appname }
+         last = receiver
+      end
+   end
+   app.breathe_pull_order, app.breathe_push_order, app.breathe_ticks = pulls, pushes, ticks
+   native.plan(pulls, pushes, ticks)
+end
+app.breathe_pull_order, app.breathe_push_order, app.breathe_ticks = {}, {}, {}
+
+-- Running
+
+-- What an app raised goes on to the caller of the engine.
+local function raise (failed, message)
+   if failed then error(message, 0) end
+end
+
+-- One breath: every app that pulls brings packets in, then pushes move them on, then ticks, when their time has come.
+function app.breathe () raise(native.breathe()) end
+
+-- Sets how often a second `tick` methods are called; 0 for never.
+function app.enable_tick (frequency) native.set_tick(frequency or app.tick_Hz) end
+app.enable_tick()
+
+local latency
+function app.enable_latency_histogram ()
+   latency = latency or histogram.create("engine/latency.histogram", 1e-6, 1e0)
+   core.latency = ffi.cast("void *", latency)
+end
+
+-- Breathes for `duration` seconds, or until `done` returns true, or for ever. Then prints what `report` asks for, unless `no_report`.
+function app.main (options)
+   options = options or {}
+   assert(not (options.duration and options.done), "You can not have both 'duration' and 'done'")
+   if options.measure_latency == false then core.latency = nil else app.enable_latency_histogram() end
+   app.enable_tick()
+   local deadline = options.duration and C.get_monotonic_time() + options.duration
+   raise(native.main(app, options.done, deadline, not options.no_timers and timer.run or nil))
+   counter.commit()
+   if not options.no_report then app.report(options.report) end
+end
+
+-- Reports
+
+function app.report (options)
+   if not options or options.showload then app.report_load() end
+   if options and options.showlinks then app.report_links() end
+   if options and options.showapps then app.report_apps() end
+end
+
+local before
+-- Prints packets freed a second and a breath, and bytes a packet, since it was called last.
+function app.report_load ()
+   local time = app.now()
+   local now = { time = time }
+   for _, name in ipairs { "breaths", "frees", "freebits", "freebytes" } do
+      now[name] = tonumber(counter.read(app[name]))
+   end
+   if before then
+      local seconds = now.time - before.time
+      local frees = now.frees - before.frees
+      local per_packet = math.floor((now.freebytes - before.freebytes) / frees)
+      print(("load: time: %-2.2fs  fps: %-9s fpGbps: %-3.3f fpb: %-3s bpp: %-4s sleep: %-4dus"):format(
+         seconds, lib.comma_value(math.floor(frees / seconds)), (now.freebits - before.freebits) / seconds / 1e9,
+         lib.comma_value(math.floor(frees / (now.breaths - before.breaths))),
+         frees > 0 and tostring(per_packet) or "-", core.sleep_us))
+   end
+   before = now
+end
+
+function app.report_links ()
+   print("link report:")
+   local specs = {}
+   for spec in pairs(app.link_table) do specs[#specs + 1] = spec end
+   table.sort(specs)
+   for _, spec in ipairs(specs) do
+      local stats = link.stats(app.link_table[spec])
+      local sent = stats.txpackets
+      local lost = sent == 0 and 0 or stats.txdrop * 100 / (stats.txdrop + sent)
+      print(("%20s sent on %s (loss rate: %d%%)"):format(lib.comma_value(sent), spec, lost))
+   end
+end
+
+function app.report_apps ()
+   print("apps report:")
+   for name, instance in pairs(app.app_table) do
+      if instance.report then
+         print(name)
+         instance:report()
+      end
+   end
+end
+
+-- Names of programs: a link `by-name/<name>` to the folder of the process
+
+local function named (name) return shm.root.."/by-name/"..name end
+
+-- Gives this process a name, in place of the one it has. It is an error if another has it.
+function app.claim_name (name)
+   if app.program_name == name then return end
+   shm.mkdir("by-name")
+   local own = shm.root.."/"..native.getpid()
+   assert(native.symlink(own, named(name)), "Name already taken.")
+   if app.program_name then app.unclaim_name(app.program_name) end
+   app.program_name = name
+   assert(native.symlink(named(name), own.."/name"))
+end
+
+function app.unclaim_name (name)
+   name = assert(name or app.program_name or nil, "No claim to name.")
+   local own = assert(native.readlink(named(name)))
+   native.remove(own.."/name")
+   assert(native.remove(named(name)))
+   app.program_name = false
+end
+
+-- The process ids of named programs that run, by name.
+function app.enumerate_named_programs ()
+   local programs = {}
+   for _, name in ipairs(shm.children("/by-name")) do
+      local folder = native.readlink(named(name))
+      local pid = folder and tonumber((lib.basename(folder)))
+      if pid and native.alive(pid) then programs[name] = pid end
+   end
+   return programs
+end
+
+-- Logs and profiles that only Snabb's own virtual machine writes: the functions are there for programs that call them.
+function app.timeline () return require("core.timeline").new() end
+function app.randomize_log_rate () end
+function app.enable_auditlog () end
+function app.setvmprofile () end
+function app.clearvmprofiles () end
+app.app_events = setmetatable({}, { __index = function () return require("core.timeline").load_events() end })
+
+return app

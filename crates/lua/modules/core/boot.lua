@@ -1,0 +1,60 @@
+-- The first code that a state runs: how modules are found, the environment that programs expect, and how errors are told. It is given the native
+-- functions and what the command line says.
+local native = ...
+
+-- LuaJIT's own limits are for small programs. With these, programs with many apps stay compiled.
+require("jit.opt").start("maxtrace=10000", "maxrecord=10000", "maxirconst=10000", "maxside=1000", "maxsnap=2000", "maxmcode=8192")
+
+local ffi = require("ffi")
+local tree = native.tree    -- A folder with Snabb's sources, or nil.
+
+-- Modules whose text is in the executable.
+local function embedded (name)
+   local text, file = native.module(name)
+   if text then return assert(loadstring(text, "@"..file)) end
+end
+
+-- What this engine has in its own way stays so, whatever else there is of that name.
+local function own_core (name)
+   if name:match("^core%.") or name:match("^jit%.") then
+      return embedded(name) or "\n\tno module '"..name.."' in the engine"
+   end
+end
+
+local function own (name) return embedded(name) or "\n\tno module '"..name.."' in the executable" end
+
+table.insert(package.loaders, 2, own_core)
+table.insert(package.loaders, 3, own)
+
+package.preload["core.native"] = function ()
+   return assert(embedded("core.native"))(native)
+end
+
+-- Error values that are not text are shown as text.
+function assert (value, ...)
+   if value then return value, ... end
+   error(tostring((...) or "assertion failed!"), 2)
+end
+
+-- The folder of shared memory goes with the process.
+function os.exit (status)
+   if status == nil or status == true then status = 0 elseif status == false then status = 1 end
+   native.exit(status)
+end
+
+require("core.lib_h")
+require("core.clib_h")
+ffi.cdef[[ extern int argc; extern char **argv; ]]
+developer_debug = os.getenv("SNABB_DEBUG") ~= nil
+
+package.path = native.path
+
+config = require("core.config")
+engine = require("core.app")
+memory = require("core.memory")
+link = require("core.link")
+packet = require("core.packet")
+timer = require("core.timer")
+timeline = require("core.timeline")
+main = require("core.main")
+require("core.lib").randomseed(require("core.lib").getenv("SNABB_RANDOM_SEED"))

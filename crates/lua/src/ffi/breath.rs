@@ -1,0 +1,294 @@
+//! Breaths: in which order apps' methods are called, and the calls.
+//!
+//! PERF: the loop is here and not in Lua. LuaJIT would compile it together with the apps that it calls, as one trace for a graph that has many ways
+//! through it: breaths of 50 idle apps then took milliseconds for seconds, and sometimes always; from here, 1.3 µs.
+
+use super::core::Core;
+use super::layout::{Counter, Link};
+use super::state::on_error;
+use super::symbols::get_monotonic_time;
+use luajit::{
+    LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
+    lua_rawgeti, lua_settop,
+};
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// A call of a method: references to the function, the app, and the link for a push.
+pub(super) struct Step {
+    pub(super) function: c_int,
+    pub(super) app: c_int,
+    pub(super) link: Option<(c_int, *mut Link)>,
+    pub(super) name: String,
+}
+
+/// What a breath does.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) pulls: Vec<Step>,
+    pub(super) pushes: Vec<Step>,
+    pub(super) ticks: Vec<Step>,
+    /// Counts the changes of the graph: a breath in which it changes ends.
+    pub(super) generation: u64,
+    /// References of steps that are no more, which a breath may still use.
+    pub(super) unused: Vec<c_int>,
+    /// Seconds between ticks, and when the next is due.
+    pub(super) tick_every: f64,
+    pub(super) tick_due: f64,
+    /// The app whose method runs.
+    pub(super) current: Option<String>,
+    /// Breaths since counters were committed.
+    uncommitted: u32,
+}
+
+/// Which steps of a plan.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Pull,
+    Push,
+    Tick,
+}
+
+/// A call has raised an error, which is on top of the stack.
+pub(super) struct Raised;
+
+/// One breath.
+///
+/// # Safety
+/// `core` is the engine of the state, which has eight free slots on its stack.
+pub(super) unsafe fn breathe(core: *mut Core, state: *mut lua_State) -> Result<(), Raised> {
+    // SAFETY: the engine lives while its state does. It is reached by the pointer alone, since Lua changes it too.
+    unsafe {
+        let now = get_monotonic_time();
+        (*core).shared.now = now;
+        (*core).shared.running = 1;
+        let result = turns(core, state, now);
+        (*core).shared.running = 0;
+        if !(*core).released_links.is_empty() {
+            (*core).reuse_links();
+        }
+        (*(*core).shared.breaths).count += 1;
+        (*core).plan.uncommitted += 1;
+        if (*core).plan.uncommitted >= 100 {
+            (*core).plan.uncommitted = 0;
+            (*core).commit();
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As for [`breathe`].
+unsafe fn turns(core: *mut Core, state: *mut lua_State, now: f64) -> Result<(), Raised> {
+    // SAFETY: as in `breathe`.
+    unsafe {
+        let generation = (*core).plan.generation;
+        let top = lua_gettop(state);
+        lua_pushlightuserdata(state, core.cast());
+        lua_pushcclosure(state, on_error, 1);
+        run(core, state, Turn::Pull, generation)?;
+        run(core, state, Turn::Push, generation)?;
+        let plan = &raw mut (*core).plan;
+        if !(*plan).ticks.is_empty() && now > (*plan).tick_due {
+            (*plan).tick_due = now + (*plan).tick_every;
+            run(core, state, Turn::Tick, generation)?;
+        }
+        lua_settop(state, top);
+        Ok(())
+    }
+}
+
+/// Calls the methods of one turn, with the handler of errors on top of the stack.
+///
+/// # Safety
+/// As for [`breathe`].
+unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u64) -> Result<(), Raised> {
+    // SAFETY: steps are copied before each call, in which Lua may change the plan; then its generation is another, and none is looked at again.
+    unsafe {
+        let handler = lua_gettop(state);
+        let mut index = 0;
+        loop {
+            let plan = &raw const (*core).plan;
+            if (*plan).generation != generation {
+                return Ok(());
+            }
+            let steps = match turn {
+                Turn::Pull => &raw const (*plan).pulls,
+                Turn::Push => &raw const (*plan).pushes,
+                Turn::Tick => &raw const (*plan).ticks,
+            };
+            let Some(&Step { function, app, link, .. }) = (&(*steps)).get(index) else { return Ok(()) };
+            lua_rawgeti(state, LUA_REGISTRYINDEX, function);
+            lua_rawgeti(state, LUA_REGISTRYINDEX, app);
+            let mut arguments = 1;
+            if let Some((link, _)) = link {
+                lua_rawgeti(state, LUA_REGISTRYINDEX, link);
+                arguments = 2;
+            }
+            if lua_pcall(state, arguments, 0, handler) != 0 {
+                let name = (&(*steps))
+                    .get(index)
+                    .filter(|_| (*plan).generation == generation)
+                    .map(|step| step.name.clone());
+                if let Some(failure) = &mut (*core).failure {
+                    failure.app = name;
+                }
+                return Err(Raised);
+            }
+            if let Some((_, link)) = link {
+                // PERF: an emptied ring begins again at its first slot, so that few of its lines are in use.
+                if (*link).read == (*link).write {
+                    (*link).read = 0;
+                    (*link).write = 0;
+                }
+            }
+            index += 1;
+        }
+    }
+}
+
+/// How `main` runs: the values that Lua gives, and how it sleeps.
+pub(super) struct Main {
+    /// A reference to the function that says whether it is over.
+    pub(super) done: Option<c_int>,
+    /// When it is over, on the monotonic clock.
+    pub(super) deadline: Option<f64>,
+    /// A reference to the function that runs timers.
+    pub(super) timers: Option<c_int>,
+}
+
+/// What the program has set in `engine`, looked at from time to time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) busywait: bool,
+    /// Breaths a second, unless it breathes as often as there is something to do.
+    pub(super) hz: Option<f64>,
+    pub(super) max_sleep_us: f64,
+}
+
+/// Sleeping between breaths: so long that there are `Hz` breaths a second; or longer and longer while nothing is freed.
+struct Pace {
+    next_breath: f64,
+    frees: u64,
+    freed_at: f64,
+    sleep_us: f64,
+}
+
+impl Pace {
+    fn rest(&mut self, settings: Settings, now: f64, frees: u64) {
+        if let Some(hz) = settings.hz {
+            if self.next_breath == 0.0 {
+                self.next_breath = now;
+            }
+            let sleep = self.next_breath - now;
+            if sleep > 1e-6 {
+                std::thread::sleep(Duration::from_secs_f64(sleep));
+            }
+            self.next_breath = (self.next_breath + 1.0 / hz).max(now);
+        } else if frees != self.frees {
+            self.sleep_us = (self.sleep_us / 2.0).floor();
+            self.frees = frees;
+            self.freed_at = now;
+        } else if now - self.freed_at > 1e-6 {
+            self.sleep_us = (self.sleep_us + 1.0).min(settings.max_sleep_us);
+            std::thread::sleep(Duration::from_secs_f64(self.sleep_us / 1e6));
+        }
+    }
+}
+
+/// Breathes until it is over. `settings` reads what the program has set.
+///
+/// # Safety
+/// As for [`breathe`]; `settings` leaves the stack as it is, and raises nothing.
+pub(super) unsafe fn main(
+    core: *mut Core,
+    state: *mut lua_State,
+    main: &Main,
+    settings: impl Fn() -> Settings,
+) -> Result<(), Raised> {
+    // SAFETY: as in `breathe`.
+    unsafe {
+        let mut pace =
+            Pace { next_breath: 0.0, frees: (*(*core).shared.frees).count, freed_at: 0.0, sleep_us: 0.0 };
+        let mut known = settings();
+        let mut looked_at = 0.0;
+        let mut timers_ran = 0.0;
+        loop {
+            breathe(core, state)?;
+            let now = (*core).shared.now;
+            let latency = (*core).shared.latency.cast::<Histogram>();
+            if !latency.is_null() {
+                (*latency).record(get_monotonic_time() - now);
+            }
+            // Timers have a resolution of a millisecond.
+            if let Some(timers) = main.timers
+                && (*core).shared.timers != 0
+                && now - timers_ran >= 0.5e-3
+            {
+                timers_ran = now;
+                call(core, state, timers, 0)?;
+            }
+            if now - looked_at >= 1e-3 {
+                looked_at = now;
+                known = settings();
+            }
+            if !known.busywait {
+                pace.rest(known, now, (*(*core).shared.frees).count);
+                (*core).shared.sleep_us = pace.sleep_us;
+            }
+            if main.deadline.is_some_and(|deadline| now > deadline) {
+                return Ok(());
+            }
+            if let Some(done) = main.done {
+                call(core, state, done, 1)?;
+                let is_done = luajit::lua_toboolean(state, -1) != 0;
+                lua_settop(state, -2);
+                if is_done {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Calls a function that takes nothing; its results are on the stack.
+///
+/// # Safety
+/// As for [`breathe`].
+unsafe fn call(
+    core: *mut Core,
+    state: *mut lua_State,
+    function: c_int,
+    results: c_int,
+) -> Result<(), Raised> {
+    // SAFETY: as in `breathe`.
+    unsafe {
+        lua_pushlightuserdata(state, core.cast());
+        lua_pushcclosure(state, on_error, 1);
+        let handler = lua_gettop(state);
+        lua_rawgeti(state, LUA_REGISTRYINDEX, function);
+        if lua_pcall(state, 0, results, handler) != 0 {
+            return Err(Raised);
+        }
+        luajit::lua_remove(state, handler);
+        Ok(())
+    }
+}
+
+/// The struct of `core.histogram`.
+#[repr(C)]
+struct Histogram {
+    minimum: f64,
+    growth: f64,
+    total: Counter,
+    buckets: [u64; 509],
+}
+
+impl Histogram {
+    fn record(&mut self, seconds: f64) {
+        let bucket =
+            if seconds > 0.0 { ((seconds / self.minimum).ln() / self.growth).floor() + 1.0 } else { 0.0 };
+        self.total.count += 1;
+        self.buckets[bucket.clamp(0.0, 508.0) as usize] += 1;
+    }
+}

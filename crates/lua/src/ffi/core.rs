@@ -1,0 +1,272 @@
+//! The memory of an engine: packets, links and counters, at addresses that do not change while it lives.
+
+use super::breath::Plan;
+use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
+use crate::error::{Error, Failure};
+use crate::options::Options;
+use engine::Pool;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::{env, fs, io};
+
+/// Packets that are made ready at once.
+const STEP: usize = 1024;
+/// Packets of a pool; more are in another.
+const POOL: usize = 64 * 1024;
+/// Bytes of memory from which counters, links and `dma_alloc` are served.
+const ARENA: usize = 2 << 20;
+
+/// An engine's memory and its order of breaths. Lua knows its address, so it stays in its box.
+#[repr(C)]
+pub(crate) struct Core {
+    pub(super) shared: Shared,
+    pub(super) plan: Plan,
+    /// What happened when a method raised an error: kept until somebody tells it.
+    pub(super) failure: Option<Failure>,
+    pub(super) options: Options,
+    /// The folder for shared memory, with the folders of processes in it.
+    pub(super) shm_root: PathBuf,
+    pools: Vec<Pool>,
+    /// Packets that are in use or on the list.
+    packets: usize,
+    /// Blocks of memory, and how much of the last is in use.
+    arenas: Vec<NonNull<u8>>,
+    used: usize,
+    free_counters: Vec<*mut Counter>,
+    free_links: Vec<*mut Link>,
+    /// Links that were given up during a breath, whose apps may still hold them.
+    pub(super) released_links: Vec<*mut Link>,
+    /// Counters, and where each is published.
+    published: Vec<(*mut Counter, *mut Counter)>,
+    freelist_bytes: usize,
+}
+
+impl Core {
+    pub(crate) fn new(options: &Options) -> Result<Box<Self>, Error> {
+        let shm_root = shm_root(options);
+        let folder = shm_root.join(std::process::id().to_string()).join("engine");
+        let refused = |path: &Path| {
+            let what = format!(
+                "cannot use {} for shared memory (SNABB_SHM_ROOT names another folder)",
+                path.display()
+            );
+            move |source| Error::System { what, source }
+        };
+        remove_dead(&shm_root);
+        fs::create_dir_all(&folder).map_err(refused(&shm_root))?;
+        if let Some(group) = env::var_os("SLUSS_GROUP") {
+            // A worker shares a folder with the process that has started it.
+            let _ = std::os::unix::fs::symlink(group, folder.with_file_name("group"));
+        }
+        let bytes = size_of::<Freelist>();
+        let list = folder.join("packets.freelist");
+        let free: *mut Freelist = map(&list, bytes, Mode::Create).map_err(refused(&list))?.cast();
+        // SAFETY: it was mapped, of this size, a moment ago.
+        unsafe { (*free).max = MAX_PACKETS as i32 };
+        let shared = Shared {
+            free,
+            breaths: ptr::null_mut(),
+            frees: ptr::null_mut(),
+            freebytes: ptr::null_mut(),
+            freebits: ptr::null_mut(),
+            now: 0.0,
+            sleep_us: 0.0,
+            latency: ptr::null_mut(),
+            running: 0,
+            timers: 0,
+        };
+        let mut core = Box::new(Core {
+            shared,
+            plan: Plan::default(),
+            failure: None,
+            options: options.clone(),
+            shm_root,
+            pools: Vec::new(),
+            packets: 0,
+            arenas: Vec::new(),
+            used: ARENA,
+            free_counters: Vec::new(),
+            free_links: Vec::new(),
+            released_links: Vec::new(),
+            published: Vec::new(),
+            freelist_bytes: bytes,
+        });
+        // Apps may free packets before the engine has its counters.
+        core.shared.frees = core.new_counter();
+        core.shared.freebytes = core.new_counter();
+        core.shared.freebits = core.new_counter();
+        core.shared.breaths = core.new_counter();
+        Ok(core)
+    }
+
+    /// Removes the process's folder of shared memory.
+    pub(super) fn leave(&self) {
+        if env::var_os("SNABB_SHM_KEEP").is_none() {
+            let own = self.shm_root.join(std::process::id().to_string());
+            // A name that the process was given, which leads here.
+            if let Ok(name) = fs::read_link(own.join("name")) {
+                let _ = fs::remove_file(name);
+            }
+            let _ = fs::remove_dir_all(own);
+        }
+    }
+
+    /// Puts more packets onto the list of free ones. Returns how many; 0 when there is no memory.
+    pub(super) fn more_packets(&mut self) -> usize {
+        if self.pools.last().is_none_or(|pool| pool.available() < STEP) {
+            let Ok(pool) = Pool::new(POOL).and_then(|pool| pool.with_large(0)) else { return 0 };
+            self.pools.push(pool);
+        }
+        let Some(pool) = self.pools.last_mut() else { return 0 };
+        let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(STEP);
+        while addresses.len() < STEP && self.packets + addresses.len() < MAX_PACKETS {
+            let Some(packet) = pool.allocate() else { break };
+            addresses.push(packet.into_address().as_ptr().cast());
+        }
+        self.packets += addresses.len();
+        // SAFETY: the list is mapped while the engine lives, and has room for all packets there are.
+        let freelist = unsafe { &mut *self.shared.free };
+        // The first in memory is used first: it lies in a huge page, where there are any.
+        for &address in addresses.iter().rev() {
+            freelist.list[freelist.free as usize] = address;
+            freelist.free += 1;
+        }
+        addresses.len()
+    }
+
+    /// Zero bytes that stay where they are while the engine lives, or null.
+    pub(super) fn memory(&mut self, bytes: usize, align: usize) -> *mut c_void {
+        if !align.is_power_of_two() || align > ARENA || bytes > ARENA {
+            return ptr::null_mut();
+        }
+        let start = self.used.next_multiple_of(align);
+        if self.arenas.is_empty() || start + bytes > ARENA {
+            let layout = Layout::from_size_align(ARENA, ARENA).expect("a size and alignment that fit");
+            // SAFETY: the layout is not empty.
+            let Some(arena) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { return ptr::null_mut() };
+            self.arenas.push(arena);
+            self.used = bytes;
+            return arena.as_ptr().cast();
+        }
+        self.used = start + bytes;
+        let arena = self.arenas.last().expect("one was just seen");
+        // SAFETY: the bytes lie within the arena.
+        unsafe { arena.as_ptr().add(start).cast() }
+    }
+
+    pub(super) fn new_counter(&mut self) -> *mut Counter {
+        let counter = self.free_counters.pop().unwrap_or_else(|| self.memory(size_of::<Counter>(), 8).cast());
+        // SAFETY: it is memory of the engine that nobody else uses.
+        unsafe { (*counter).count = 0 };
+        counter
+    }
+
+    /// From now on, `commit` copies a counter to a mapped file.
+    pub(super) fn publish(&mut self, counter: *mut Counter, to: *mut Counter) {
+        self.published.push((counter, to));
+    }
+
+    pub(super) fn delete_counter(&mut self, counter: *mut Counter) {
+        if let Some(index) = self.published.iter().position(|&(own, _)| own == counter) {
+            self.published.swap_remove(index);
+            self.free_counters.push(counter);
+        }
+    }
+
+    /// Copies all counters to where other processes read them.
+    pub(super) fn commit(&self) {
+        for &(counter, to) in &self.published {
+            // SAFETY: the counter is memory of the engine, and the file is mapped until the counter is deleted.
+            unsafe { (*to).count = (*counter).count };
+        }
+    }
+
+    /// An empty link without counters. PERF: its size is an odd number of cache lines, so that slots of the same number in many links are in
+    /// different sets of the cache.
+    pub(super) fn new_link(&mut self) -> *mut Link {
+        let link: *mut Link =
+            self.free_links.pop().unwrap_or_else(|| self.memory(size_of::<Link>(), 64).cast());
+        // SAFETY: it is memory of the engine that nobody else uses; all zeros are a link.
+        unsafe { link.write_bytes(0, 1) };
+        link
+    }
+
+    pub(super) fn free_link(&mut self, link: *mut Link) {
+        if self.shared.running != 0 { self.released_links.push(link) } else { self.free_links.push(link) }
+    }
+
+    /// Takes back the links that were given up during a breath.
+    pub(super) fn reuse_links(&mut self) {
+        self.free_links.append(&mut self.released_links);
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let layout = Layout::from_size_align(ARENA, ARENA).expect("a size and alignment that fit");
+        for arena in self.arenas.drain(..) {
+            // SAFETY: it was allocated with this layout, and Lua, which knew of it, is closed.
+            unsafe { dealloc(arena.as_ptr(), layout) };
+        }
+        // SAFETY: it was mapped with this size. Packets that are not on the list keep the memory of their pool: pools see to that.
+        unsafe { libc::munmap(self.shared.free.cast(), self.freelist_bytes) };
+        self.leave();
+    }
+}
+
+/// How a file is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Read,
+    Write,
+    /// Made, or made longer, if need be.
+    Create,
+}
+
+/// Maps a file, of at least so many bytes.
+pub(super) fn map(path: &Path, bytes: usize, mode: Mode) -> io::Result<*mut c_void> {
+    let mut open = fs::OpenOptions::new();
+    open.read(true).write(mode != Mode::Read).create(mode == Mode::Create);
+    let file = open.open(path)?;
+    if mode == Mode::Create {
+        file.set_len(bytes as u64)?;
+    } else if file.metadata()?.len() < bytes as u64 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let protection = libc::PROT_READ | if mode == Mode::Read { 0 } else { libc::PROT_WRITE };
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+    // SAFETY: a new mapping, where the kernel finds room; the file is open.
+    let address = unsafe { libc::mmap(ptr::null_mut(), bytes.max(1), protection, libc::MAP_SHARED, fd, 0) };
+    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address) }
+}
+
+/// The folder for shared memory: the one that is asked for, else Snabb's if we may write there, else one of the user's.
+fn shm_root(options: &Options) -> PathBuf {
+    let asked = options.shm_root.clone();
+    let named = || env::var_os("SNABB_SHM_ROOT").filter(|name| !name.is_empty()).map(PathBuf::from);
+    asked.or_else(named).unwrap_or_else(|| {
+        let usual = PathBuf::from("/var/run/snabb");
+        let is_ours = fs::create_dir_all(&usual).is_ok()
+            && rustix::fs::access(&usual, rustix::fs::Access::WRITE_OK).is_ok();
+        let own = || {
+            let runtime = env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("snabb"));
+            runtime.unwrap_or_else(|| format!("/dev/shm/snabb-{}", rustix::process::getuid().as_raw()).into())
+        };
+        if is_ours { usual } else { own() }
+    })
+}
+
+/// Removes the folders of processes that are no more: one that was killed could not do so itself.
+fn remove_dead(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        let is_dead =
+            pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
+        if is_dead && env::var_os("SNABB_SHM_KEEP").is_none() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Everything that touches LuaJIT, and the structs that it shares with Rust.
+//!
+//! | file | what |
+//! |---|---|
+//! | `layout.rs` | the structs that Lua sees: packet, link, counter, list of free packets |
+//! | `core.rs` | an engine's memory: packets, links, counters |
+//! | `breath.rs` | the order of a breath, and the breaths themselves |
+//! | `state.rs` | a Lua state: text in, errors out |
+//! | `call.rs` | how Lua calls Rust, and the arguments of such a call |
+//! | `native.rs` | the functions that `core.*` calls |
+//! | `symbols.rs` | the functions that `ffi.C` finds |
+//!
+//! A Lua error must never pass through a Rust frame that has something to drop: functions that Lua calls return their errors, and Lua raises them.
+
+mod breath;
+mod call;
+mod core;
+mod layout;
+mod native;
+mod state;
+mod symbols;
+
+pub(crate) use core::Core;
+pub(crate) use state::{Argument, State};

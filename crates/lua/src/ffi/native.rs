@@ -1,0 +1,351 @@
+//! The functions that `core.*` calls, in the table that the boot code is given.
+
+use super::breath::{self, Main, Settings, Step};
+use super::call::{Call, Native, Returned};
+use super::layout::Link;
+use luajit::*;
+use std::ffi::{CStr, c_int};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::{fs, io, ptr};
+
+/// Makes types of native functions, and a function that puts them into a table by name.
+macro_rules! functions {
+    ($($name:ident = |$call:ident| $body:expr;)*) => {
+        $(
+            #[allow(non_camel_case_types)]
+            struct $name {}
+            impl Native for $name {
+                fn call($call: &mut Call) -> Returned {
+                    $body
+                }
+            }
+        )*
+        fn put_all(call: &mut Call) {
+            $(
+                call.push_native::<$name>();
+                set_field(call, &format!("{}\0", stringify!($name).trim_end_matches('_')));
+            )*
+        }
+    };
+}
+
+/// Puts the value on top of the stack into the table below it.
+fn set_field(call: &mut Call, name: &str) {
+    let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("a name that ends with 0");
+    // SAFETY: the table is below the value.
+    unsafe { lua_setfield(call.state, -2, name.as_ptr()) };
+}
+
+/// Pushes the table of native functions, with what they depend on.
+pub(super) fn push_table(call: &mut Call) {
+    // SAFETY: the engine lives as long as the state, and nobody changes these.
+    let core = unsafe { &*call.core };
+    // SAFETY: a table on the stack.
+    unsafe { lua_createtable(call.state, 0, 40) };
+    put_all(call);
+    // SAFETY: an address, as a value.
+    unsafe { lua_pushlightuserdata(call.state, call.core.cast()) };
+    set_field(call, "address\0");
+    call.push_text(core.shm_root.as_os_str().as_encoded_bytes());
+    set_field(call, "shm_root\0");
+    call.push_texts(core.options.arguments.iter());
+    set_field(call, "arguments\0");
+    let path = core.options.path.clone().unwrap_or_default();
+    call.push_text(
+        format!("{path}{}./?.lua;./?/init.lua", if path.is_empty() { "" } else { ";" }).as_bytes(),
+    );
+    set_field(call, "path\0");
+    if let Some(tree) = &core.options.snabb {
+        call.push_text(tree.as_os_str().as_encoded_bytes());
+        set_field(call, "tree\0");
+    }
+}
+
+/// The error of the system, as Lua is told it.
+fn told(error: io::Error) -> String {
+    error.to_string()
+}
+
+fn yes(call: &mut Call) -> Returned {
+    call.push_bool(true);
+    Ok(1)
+}
+
+functions! {
+    // Modules
+
+    module = |call| {
+        let name = call.text(1, "a module's name")?;
+        let (text, file) = crate::modules::find(&name).ok_or("no such module")?;
+        call.push_text(text.as_bytes());
+        call.push_text(file.as_bytes());
+        Ok(2)
+    };
+
+    // Files
+
+    readdir = |call| {
+        let folder = call.text(1, "a folder")?;
+        let entries = fs::read_dir(folder).map_err(told)?;
+        let mut names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name().into_encoded_bytes())).collect();
+        names.sort();
+        call.push_texts(names);
+        Ok(1)
+    };
+    readlink = |call| {
+        let target = fs::read_link(call.text(1, "a path")?).map_err(told)?;
+        call.push_text(target.as_os_str().as_encoded_bytes());
+        Ok(1)
+    };
+    symlink_ = |call| {
+        symlink(call.text(1, "a path")?, call.text(2, "a path")?).map_err(told)?;
+        yes(call)
+    };
+    mkdirs = |call| {
+        fs::create_dir_all(call.text(1, "a path")?).map_err(told)?;
+        yes(call)
+    };
+    exists = |call| {
+        let exists = Path::new(&call.text(1, "a path")?).exists();
+        call.push_bool(exists);
+        Ok(1)
+    };
+    // A file, a symbolic link, or a folder with all that is in it.
+    remove = |call| {
+        let path = call.text(1, "a path")?;
+        let path = Path::new(path.trim_end_matches('/'));
+        let is_folder = fs::symlink_metadata(path).map_err(told)?.is_dir();
+        if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(told)?;
+        yes(call)
+    };
+
+    // Processes
+
+    getpid = |call| {
+        call.push_number(f64::from(std::process::id()));
+        Ok(1)
+    };
+    geteuid = |call| {
+        call.push_number(f64::from(rustix::process::geteuid().as_raw()));
+        Ok(1)
+    };
+    alive = |call| {
+        let pid = call.number(1).and_then(|pid| rustix::process::Pid::from_raw(pid as i32)).ok_or("no process id")?;
+        let is_alive = rustix::process::test_kill_process(pid).is_ok();
+        call.push_bool(is_alive);
+        Ok(1)
+    };
+    kill = |call| {
+        let pid = call.number(1).and_then(|pid| rustix::process::Pid::from_raw(pid as i32)).ok_or("no process id")?;
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).map_err(|error| error.to_string())?;
+        yes(call)
+    };
+    // Whether a child has ended, and with which code, or signal.
+    wait = |call| {
+        let pid = call.number(1).and_then(|pid| rustix::process::Pid::from_raw(pid as i32)).ok_or("no process id")?;
+        match rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG) {
+            Ok(Some((_, status))) => {
+                call.push_bool(true);
+                let code = status.exit_status().or(status.terminating_signal()).unwrap_or_default();
+                call.push_number(f64::from(code));
+                Ok(2)
+            }
+            _ => {
+                call.push_bool(false);
+                Ok(1)
+            }
+        }
+    };
+    // Starts a process of this program that runs Lua code, and ends with this one.
+    spawn = |call| {
+        let name = call.text(1, "a worker's name")?;
+        let code = call.bytes(2).ok_or("the code is not a text")?;
+        let code = std::ffi::OsString::from(String::from_utf8(code).map_err(|_| "the code is not UTF-8")?);
+        // SAFETY: the engine lives, and nobody changes these.
+        let core = unsafe { &*call.core };
+        let group = core.shm_root.join(std::process::id().to_string()).join("group");
+        let mut command = Command::new(std::env::current_exe().map_err(told)?);
+        command.arg0(format!("[snabb worker '{name}' for {}]", std::process::id())).arg("snsh");
+        command.env("SNABB_PROGRAM_LUACODE", code).env("SNABB_SHM_ROOT", &core.shm_root).env("SLUSS_GROUP", group);
+        if let Some(tree) = &core.options.snabb {
+            command.env("SLUSS_SNABB", tree);
+        }
+        // SAFETY: prctl may be called between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::HUP))?;
+                Ok(())
+            });
+        }
+        let child = command.spawn().map_err(told)?;
+        call.push_number(f64::from(child.id()));
+        Ok(1)
+    };
+    execv = |call| {
+        let path = call.text(1, "a path")?;
+        let mut arguments = Vec::new();
+        // SAFETY: the table is at index 2; each value is dropped again.
+        unsafe {
+            let count = lua_objlen(call.state, 2);
+            for index in 1..=count as c_int {
+                lua_rawgeti(call.state, 2, index);
+                arguments.push(call.text(-1, "an argument")?);
+                lua_settop(call.state, -2);
+            }
+        }
+        let mut command = Command::new(path);
+        if let Some((first, rest)) = arguments.split_first() {
+            command.arg0(first).args(rest);
+        }
+        Err(told(command.exec()))
+    };
+    // Ends the process.
+    exit = |call| {
+        let code = call.number(1).unwrap_or_default() as i32;
+        // SAFETY: the engine lives; the process ends before Lua runs again.
+        unsafe { (*call.core).leave() };
+        std::process::exit(code)
+    };
+    strerror = |call| {
+        let error = io::Error::from_raw_os_error(call.number(1).unwrap_or_default() as i32);
+        call.push_text(error.to_string().as_bytes());
+        Ok(1)
+    };
+
+    // Breaths
+
+    // Says which app's code runs next, for messages.
+    enter = |call| {
+        let name = call.text(1, "").ok();
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        unsafe { (*call.core).plan.current = name };
+        Ok(0)
+    };
+    // Takes lists of {function, app, link or false, name}: who pulls, who pushes, who ticks.
+    plan = |call| {
+        let lists = [take_steps(call, 1)?, take_steps(call, 2)?, take_steps(call, 3)?];
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let plan = unsafe { &mut (*call.core).plan };
+        let [pulls, pushes, ticks] = lists;
+        let old = [
+            std::mem::replace(&mut plan.pulls, pulls),
+            std::mem::replace(&mut plan.pushes, pushes),
+            std::mem::replace(&mut plan.ticks, ticks),
+        ];
+        plan.generation += 1;
+        for step in old.into_iter().flatten() {
+            plan.unused.extend([step.function, step.app]);
+            plan.unused.extend(step.link.map(|(link, _)| link));
+        }
+        // A breath goes on with none of these after a change.
+        for reference in std::mem::take(&mut plan.unused) {
+            call.forget(reference);
+        }
+        Ok(0)
+    };
+    set_tick = |call| {
+        let hz = call.number(1).unwrap_or(1000.0);
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let plan = unsafe { &mut (*call.core).plan };
+        plan.tick_every = if hz > 0.0 { 1.0 / hz } else { f64::INFINITY };
+        plan.tick_due = if hz > 0.0 { super::symbols::get_monotonic_time() + plan.tick_every } else { f64::INFINITY };
+        Ok(0)
+    };
+    breathe = |call| {
+        // SAFETY: the engine is that of the state; Lua gives a function 20 slots.
+        match unsafe { breath::breathe(call.core, call.state) } {
+            Ok(()) => Ok(0),
+            Err(_) => failed(call),
+        }
+    };
+    // Breathes until it is over; see `engine.main`. Takes the table of settings, a function or nil, a time or nil, a function or nil.
+    main_ = |call| {
+        let is_function = |call: &Call, index| call.kind(index) == LUA_TFUNCTION;
+        let done = is_function(call, 2).then(|| call.keep(2));
+        let timers = is_function(call, 4).then(|| call.keep(4));
+        let main = Main { done, deadline: call.number(3), timers };
+        let state = call.state;
+        let read = || settings(&Call { state, core: ptr::null_mut() });
+        // SAFETY: as above; the settings are read without metamethods that raise.
+        let outcome = unsafe { breath::main(call.core, state, &main, read) };
+        for reference in [done, timers].into_iter().flatten() {
+            call.forget(reference);
+        }
+        match outcome {
+            Ok(()) => Ok(0),
+            Err(_) => failed(call),
+        }
+    };
+}
+
+/// Returns the error on top of the stack, after `true`.
+fn failed(call: &mut Call) -> Returned {
+    call.push_bool(true);
+    // SAFETY: the error is below.
+    unsafe { lua_insert(call.state, -2) };
+    Ok(2)
+}
+
+/// What the program has set in the table at index 1.
+fn settings(call: &Call) -> Settings {
+    let field = |name: &CStr| {
+        // SAFETY: a table at index 1, read without metamethods; the value is taken off the stack below.
+        unsafe {
+            Call { state: call.state, core: call.core }.push_text(name.to_bytes());
+            lua_rawget(call.state, 1);
+        }
+    };
+    let pop = || {
+        // SAFETY: what `field` has pushed.
+        unsafe { lua_settop(call.state, -2) }
+    };
+    field(c"busywait");
+    // SAFETY: a value is on top.
+    let busywait = unsafe { lua_toboolean(call.state, -1) } != 0;
+    pop();
+    field(c"Hz");
+    let hz = call.number(-1).filter(|&hz| hz > 0.0);
+    pop();
+    field(c"maxsleep");
+    let max_sleep_us = call.number(-1).unwrap_or(100.0);
+    pop();
+    Settings { busywait, hz, max_sleep_us }
+}
+
+/// Takes a list of steps.
+fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
+    // SAFETY: the list is a table of tables, made by `core.app`; each is taken off the stack again.
+    unsafe {
+        let count = lua_objlen(call.state, list) as c_int;
+        let mut steps = Vec::new();
+        for index in 1..=count {
+            lua_rawgeti(call.state, list, index);
+            let row = lua_gettop(call.state);
+            for column in 1..=4 {
+                lua_rawgeti(call.state, row, column);
+            }
+            let (function, app) = (call.keep(row + 1), call.keep(row + 2));
+            let link = link_at(call, row + 3).map(|link| (call.keep(row + 3), link));
+            steps.push(Step { function, app, link, name: call.text(row + 4, "an app's name")? });
+            lua_settop(call.state, row - 1);
+        }
+        Ok(steps)
+    }
+}
+
+/// The link that a value of type `struct link &` refers to.
+///
+/// # Safety
+/// The value is such a reference, or no C data.
+unsafe fn link_at(call: &Call, index: c_int) -> Option<*mut Link> {
+    /// LuaJIT's type of C data, for which the manual has no name.
+    const CDATA: c_int = 10;
+    if call.kind(index) != CDATA {
+        return None;
+    }
+    // SAFETY: for C data, LuaJIT returns where its bytes are; those of a reference are an address.
+    unsafe { Some(lua_topointer(call.state, index).cast::<*mut Link>().read()) }
+}

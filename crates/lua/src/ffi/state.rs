@@ -1,0 +1,137 @@
+//! A Lua state: text in, errors out.
+
+use super::call::{Call, KEPT_CORE};
+use super::core::Core;
+use super::{native, symbols};
+use crate::error::{Error, Failure};
+use luajit::*;
+use std::ffi::{CString, c_int};
+use std::ptr;
+
+/// A Lua state and its engine.
+pub(crate) struct State {
+    state: *mut lua_State,
+    core: *mut Core,
+}
+
+/// What a chunk is given.
+#[derive(Clone, Debug)]
+pub(crate) enum Argument {
+    /// The table of native functions.
+    Native,
+    Text(Vec<u8>),
+}
+
+impl State {
+    pub(crate) fn new(core: Box<Core>) -> Result<Self, Error> {
+        symbols::install();
+        // SAFETY: a new state.
+        let state = unsafe { luaL_newstate() };
+        if state.is_null() {
+            return Err(Error::NoState);
+        }
+        // SAFETY: it is new, and nobody else knows it.
+        unsafe { luaL_openlibs(state) };
+        Ok(State { state, core: Box::into_raw(core) })
+    }
+
+    fn call(&self) -> Call {
+        Call { state: self.state, core: self.core }
+    }
+
+    /// Runs a chunk, which returns nothing.
+    pub(crate) fn run(&self, text: &[u8], name: &str, arguments: &[Argument]) -> Result<(), Error> {
+        let name = CString::new(name.replace('\0', " ")).expect("no zero is left");
+        let mut call = self.call();
+        // SAFETY: the stack is as high again at the end; slots for the arguments are made sure of.
+        unsafe {
+            let top = lua_gettop(self.state);
+            lua_checkstack(self.state, arguments.len() as c_int + 20);
+            call.push_handler();
+            let handler = lua_gettop(self.state);
+            if luaL_loadbuffer(self.state, text.as_ptr().cast(), text.len(), name.as_ptr()) != 0 {
+                let message = self.top_as_text();
+                lua_settop(self.state, top);
+                return Err(Error::Syntax(message));
+            }
+            for argument in arguments {
+                match argument {
+                    Argument::Native => native::push_table(&mut call),
+                    Argument::Text(text) => call.push_text(text),
+                }
+            }
+            let status = lua_pcall(self.state, arguments.len() as c_int, 0, handler);
+            let result = if status == 0 { Ok(()) } else { Err(self.raised()) };
+            lua_settop(self.state, top);
+            result
+        }
+    }
+
+    /// The error on top of the stack, with what its handler has seen.
+    fn raised(&self) -> Error {
+        let message = self.top_as_text();
+        // SAFETY: the engine lives, and nobody else uses it now.
+        let seen = unsafe { (*self.core).failure.take() };
+        Error::Raised(Failure { message, ..seen.unwrap_or_default() })
+    }
+
+    fn top_as_text(&self) -> String {
+        // SAFETY: there is a value on top.
+        unsafe { value_as_text(self.state) }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // SAFETY: the state is ours, and closed before its engine goes, whose memory it uses.
+        unsafe {
+            lua_close(self.state);
+            drop(Box::from_raw(self.core));
+        }
+    }
+}
+
+/// The value on top of the stack, as people read it.
+///
+/// # Safety
+/// There is one.
+unsafe fn value_as_text(state: *mut lua_State) -> String {
+    let call = Call { state, core: ptr::null_mut() };
+    match call.kind(-1) {
+        LUA_TSTRING => String::from_utf8_lossy(&call.bytes(-1).unwrap_or_default()).into_owned(),
+        LUA_TNUMBER => call.number(-1).unwrap_or_default().to_string(),
+        LUA_TNIL => "nil".into(),
+        // SAFETY: `tostring` is there; a value that cannot be shown leaves a message instead.
+        _ => unsafe {
+            let top = lua_gettop(state);
+            lua_getfield(state, LUA_GLOBALSINDEX, c"tostring".as_ptr());
+            lua_pushvalue(state, top);
+            let text = match lua_pcall(state, 1, 1, 0) {
+                0 => String::from_utf8_lossy(&call.bytes(-1).unwrap_or_default()).into_owned(),
+                _ => "an error that cannot be shown".into(),
+            };
+            lua_settop(state, top);
+            text
+        },
+    }
+}
+
+/// The handler of errors: keeps the calls that led there, unless that of a caller is at work. Returns the error as it is.
+///
+/// # Safety
+/// LuaJIT calls it, as a closure that keeps the engine's address.
+pub(super) unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int {
+    // SAFETY: the closure keeps the engine's address; the error is the only value on the stack.
+    unsafe {
+        let core = lua_touserdata(state, KEPT_CORE).cast::<Core>();
+        let message = value_as_text(state);
+        let is_known = (*core).failure.as_ref().is_some_and(|failure| failure.message == message);
+        if !is_known {
+            luaL_traceback(state, state, ptr::null(), 1);
+            let traceback = value_as_text(state);
+            lua_settop(state, -2);
+            (*core).failure = Some(Failure { message, app: (*core).plan.current.clone(), traceback });
+        }
+        1
+    }
+}

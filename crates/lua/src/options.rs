@@ -1,0 +1,16 @@
+//! What a state depends on.
+
+use std::path::PathBuf;
+
+/// How a state begins.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A folder with Snabb's sources, whose modules are used beside our `core`.
+    pub snabb: Option<PathBuf>,
+    /// Patterns for Lua files, as `package.path` has them, in front of those of the folder that the program is in.
+    pub path: Option<String>,
+    /// The arguments of the process, as a program reads them: the first is its name.
+    pub arguments: Vec<String>,
+    /// The folder of shared memory; else that of `SNABB_SHM_ROOT`, or the usual one.
+    pub shm_root: Option<PathBuf>,
+}

@@ -1,0 +1,108 @@
+//! A Lua state with an engine of its own.
+
+use crate::error::Error;
+use crate::ffi::{Argument, Core, State};
+use crate::options::Options;
+use std::path::Path;
+
+/// A part of a session of `sluss snsh`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Lua text to run.
+    Eval(String),
+    /// A module to load.
+    Load(String),
+    /// A module whose self-test is to run.
+    Test(String),
+    /// A new `package.path`.
+    Path(String),
+    /// A flag of LuaJIT, as after its `-j`: `v`, `dump=+rs`, `off`.
+    Jit(String),
+}
+
+/// A Lua state with Snabb's environment: its globals, its modules, and an engine of its own. It belongs to one thread.
+pub struct Vm {
+    state: State,
+}
+
+impl Vm {
+    /// A state that has run nothing yet.
+    ///
+    /// # Errors
+    /// When there is no memory, or no folder for shared memory can be made.
+    pub fn new(options: &Options) -> Result<Self, Error> {
+        let state = State::new(Core::new(options)?)?;
+        let (text, _) = crate::modules::find("core.boot").expect("a module of this library");
+        state.run(text.as_bytes(), "@sluss/core/boot.lua", &[Argument::Native])?;
+        Ok(Vm { state })
+    }
+
+    /// Runs a program: a file whose statements are the program, or a module with a function `run`, which is given the arguments.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is not Lua, or raises an error.
+    pub fn run_file(&self, file: &Path, arguments: &[String]) -> Result<(), Error> {
+        let unreadable = |source| Error::System { what: format!("cannot read {}", file.display()), source };
+        let text = std::fs::read(file).map_err(unreadable)?;
+        self.run_text(&text, &format!("@{}", file.display()), arguments)
+    }
+
+    /// Runs Lua text, as [`Vm::run_file`] does; `name` is what messages call it, after a `@` for a file or a `=`.
+    ///
+    /// # Errors
+    /// When it is not Lua, or raises an error.
+    pub fn run_text(&self, text: &[u8], name: &str, arguments: &[String]) -> Result<(), Error> {
+        let given = [text, name.as_bytes()].into_iter().chain(arguments.iter().map(String::as_bytes));
+        self.call("core.program", "run", given)
+    }
+
+    /// Runs one part of a session of `sluss snsh`.
+    ///
+    /// # Errors
+    /// When it is not Lua, or raises an error.
+    pub fn shell(&self, action: &Action) -> Result<(), Error> {
+        let (function, argument) = match action {
+            Action::Eval(text) => ("eval", text),
+            Action::Load(module) => ("load", module),
+            Action::Test(module) => ("test", module),
+            Action::Path(patterns) => ("path", patterns),
+            Action::Jit(flag) => ("jit", flag),
+        };
+        self.call("core.shell", function, [argument.as_bytes()])
+    }
+
+    /// Runs the program of a name, `program.NAME.NAME`, with arguments.
+    ///
+    /// # Errors
+    /// When there is none, or it raises an error.
+    pub fn run_program(&self, name: &str, arguments: &[String]) -> Result<(), Error> {
+        let given = [name].into_iter().chain(arguments.iter().map(String::as_str));
+        self.call("core.shell", "program", given.map(str::as_bytes))
+    }
+
+    /// Reads lines from standard input and runs them, until it ends.
+    ///
+    /// # Errors
+    /// When standard input or output fails; errors of lines are printed.
+    pub fn prompt(&self) -> Result<(), Error> {
+        self.call("core.shell", "repl", [])
+    }
+
+    /// Calls a function of a module with texts.
+    fn call<'a>(
+        &self,
+        module: &str,
+        function: &str,
+        arguments: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), Error> {
+        let mut given = vec![Argument::Text(module.into()), Argument::Text(function.into())];
+        given.extend(arguments.into_iter().map(|text| Argument::Text(text.into())));
+        self.state.run(b"local module, name = ... require(module)[name](select(3, ...))", "=sluss", &given)
+    }
+}
+
+impl std::fmt::Debug for Vm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Vm")
+    }
+}

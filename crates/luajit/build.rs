@@ -1,0 +1,99 @@
+//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with three edits, and DynASM's encoder beside it.
+//!
+//! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
+//! `make` compiles the two files that changed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/dynasm.c");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let artifacts = luajit_src::Build::new().lua52compat(true).debug(false).build();
+    let build = out.join("luajit-build");
+    let sources = build.join("src");
+    edit(&sources);
+    make(&sources);
+    fs::copy(sources.join("libluajit.a"), artifacts.lib_dir().join("libluajit.a"))
+        .expect("copying the library");
+    artifacts.print_cargo_metadata();
+    // Where the machine code of C frames is unwound, for errors that cross them.
+    println!("cargo::rustc-link-lib=dylib=gcc_s");
+    println!("cargo::rustc-link-lib=dylib=m");
+    println!("cargo::rustc-link-lib=dylib=dl");
+    dynasm(&build.join("dynasm"));
+    embed(&sources.join("jit"), &out);
+}
+
+/// Edits the sources, each line of which must be there once.
+fn edit(sources: &Path) {
+    // The order in which `pairs` visits a table follows from the contents of its keys alone: no seed, and no sequence number in place of the
+    // hash. Snabb's apps depend on an order that does not change from run to run.
+    let seed = ("g->str.seed = lj_prng_u64(&g->prng);", "g->str.seed = 0;");
+    let id = ("  s->reserved = 0;\n  s->hashalg", "  s->sid = hash;\n  s->reserved = 0;\n  s->hashalg");
+    replace(&sources.join("lj_str.c"), &[seed, id]);
+    // Functions that Rust offers to `ffi.C`, without exporting them from the executable.
+    let before = "static void *clib_getsym(CLibrary *cl, const char *name)\n{\n  void *p = dlsym(cl->handle, name);\n  return p;\n}";
+    let after = "void *(*sluss_luajit_symbol)(const char *name);\n\n\
+        static void *clib_getsym(CLibrary *cl, const char *name)\n{\n  void *p = dlsym(cl->handle, name);\n  \
+        if (p == NULL && sluss_luajit_symbol != NULL)\n    p = sluss_luajit_symbol(name);\n  return p;\n}";
+    replace(&sources.join("lj_clib.c"), &[(before, after)]);
+}
+
+fn replace(file: &Path, edits: &[(&str, &str)]) {
+    let mut text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    for (before, after) in edits {
+        assert_eq!(text.matches(before).count(), 1, "{}: `{before}` is not there once", file.display());
+        text = text.replace(before, after);
+    }
+    fs::remove_file(file).expect("removing what is replaced");
+    fs::write(file, text).expect("writing an edited source");
+}
+
+/// Compiles what has changed, as `luajit-src` has compiled it.
+fn make(sources: &Path) {
+    let compiler = cc::Build::new().warnings(false).get_compiler();
+    let path = compiler.path().display().to_string();
+    let command = format!("{path} {}", compiler.cflags_env().to_string_lossy());
+    let prefix = path.strip_suffix("gcc").filter(|prefix| prefix.ends_with('-')).unwrap_or_default();
+    let mut make = Command::new("make");
+    make.current_dir(sources).arg("-e").args(["BUILDMODE=static", "libluajit.a"]);
+    make.env("XCFLAGS", "-fPIC -DLUAJIT_ENABLE_LUA52COMPAT").env("TARGET_SYS", "Linux");
+    for (variable, value) in [
+        ("STATIC_CC", command.clone()),
+        ("TARGET_LD", command),
+        ("TARGET_AR", format!("{prefix}ar rcus")),
+        ("TARGET_STRIP", format!("{prefix}strip")),
+    ] {
+        if env::var_os(variable).is_none() {
+            make.env(variable, value);
+        }
+    }
+    let status = make.status().expect("running make");
+    assert!(status.success(), "make in {}: {status}", sources.display());
+}
+
+/// Compiles the encoder of DynASM, which Lua programs that assemble machine code call.
+fn dynasm(folder: &Path) {
+    let target = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    if target == "x86_64" {
+        cc::Build::new().warnings(false).include(folder).file("src/dynasm.c").compile("sluss_dynasm");
+    }
+}
+
+/// Writes a table of LuaJIT's own modules in Lua, `jit.v` and the others, as Rust.
+fn embed(folder: &Path, out: &Path) {
+    let entries = fs::read_dir(folder).expect("the modules of LuaJIT");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("a module of LuaJIT").path()).collect();
+    files.sort();
+    let rows = files.iter().filter_map(|file| {
+        let name = file.file_name()?.to_str()?.strip_suffix(".lua")?;
+        let is_foreign = name.starts_with("dis_") && !["dis_x64", "dis_x86", "dis_arm64"].contains(&name);
+        (!is_foreign)
+            .then(|| format!("    (\"jit.{name}\", include_str!({:?})),\n", file.display().to_string()))
+    });
+    let text = format!("&[\n{}]\n", rows.collect::<String>());
+    fs::write(out.join("modules.rs"), text).expect("writing the table of modules");
+}
