@@ -58,3 +58,8 @@ timer = require("core.timer")
 timeline = require("core.timeline")
 main = require("core.main")
 require("core.lib").randomseed(require("core.lib").getenv("SNABB_RANDOM_SEED"))
+
+-- What Snabb's programs expect besides. With `strict`, a variable that was never set is an error.
+for _, name in ipairs { "lib.lua.class", "lib.lua.strict" } do
+   if require("core.lib").have_module(name) then require(name) end
+end

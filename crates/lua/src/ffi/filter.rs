@@ -33,7 +33,7 @@ impl Wanted {
 
 /// What Lua is told. `text` is a chunk, a listing, or the message of an error; `owner` keeps the code and is given back.
 #[repr(C)]
-pub struct Compiled {
+pub(super) struct Compiled {
     owner: *mut c_void,
     code: *const c_void,
     text: *mut u8,
@@ -44,7 +44,7 @@ pub struct Compiled {
 
 /// A text that Lua gives.
 #[repr(C)]
-pub struct Text {
+pub(super) struct Text {
     start: *const u8,
     length: usize,
 }
@@ -74,8 +74,7 @@ enum Owner {
 /// # Safety
 ///
 /// Each text can be read; `names` has `substitutions + inputs` elements and `values` has `substitutions`; `to` can be written to.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_compile(
+pub(super) unsafe extern "C" fn sluss_lua_compile(
     text: *const Text,
     link: *const Text,
     wanted: u32,
@@ -110,8 +109,7 @@ pub unsafe extern "C" fn sluss_lua_compile(
 /// # Safety
 ///
 /// Both come from there, are given back once, and the code is not called any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_compiled_free(owner: *mut c_void, text: *mut u8, length: usize) {
+pub(super) unsafe extern "C" fn sluss_lua_compiled_free(owner: *mut c_void, text: *mut u8, length: usize) {
     // SAFETY: both were made by `Box::into_raw` in this file, with this length.
     unsafe {
         if !owner.is_null() {

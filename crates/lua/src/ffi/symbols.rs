@@ -44,7 +44,7 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"memory_demand_mappings" => (&raw const DEMAND_MAPPINGS).cast_mut().cast(),
         b"vmprofile_get_profile_size" => vmprofile_get_profile_size as *mut c_void,
         b"vmprofile_set_profile" => vmprofile_set_profile as *mut c_void,
-        _ => luajit::dynasm_symbol(name),
+        _ => super::library::symbol(name).unwrap_or_else(|| luajit::dynasm_symbol(name)),
     }
 }
 
