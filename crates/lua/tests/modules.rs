@@ -40,4 +40,4 @@ macro_rules! programs {
     };
 }
 
-programs! { apps checksum ctable datagram devices hash interlink lib numa packet_filter pcap pf protocol }
+programs! { apps checksum ctable datagram devices hash interlink lib numa packet_filter pcap pf protocol wall }
