@@ -15,7 +15,7 @@ pub(crate) struct SnshArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) program: Option<String>,
     /// A file to run, and its arguments.
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) arguments: Vec<OsString>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn ends_options(words: Vec<OsString>, takes_value: impl Fn(&OsStr) ->
     let Some(program) = program_at(&words, command, takes_value) else { return words };
     let name = Path::new(&words[program]);
     let is_name = has_tree && words[command] == "run" && name.extension().is_none();
-    if !is_program(name) && !is_name {
+    if !is_program(name) && !is_name && words[command] != "snsh" {
         return words;
     }
     let mut words = words;

@@ -279,6 +279,9 @@ end
 -- One breath: every app that pulls brings packets in, then pushes move them on, then ticks, when their time has come.
 function app.breathe () raise(native.breathe()) end
 
+-- Sleeps as `main` does between two breaths, for programs that breathe by themselves.
+function app.pace_breathing () native.pace(app) end
+
 -- Sets how often a second `tick` methods are called; 0 for never.
 function app.enable_tick (frequency) native.set_tick(frequency or app.tick_Hz) end
 app.enable_tick()

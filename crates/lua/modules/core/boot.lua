@@ -25,6 +25,8 @@ local function own (name) return embedded(name) or "\n\tno module '"..name.."' i
 
 table.insert(package.loaders, 2, own_core)
 table.insert(package.loaders, 3, own)
+-- Snabb's own module goes before ours of the same name: its programs know it.
+if tree then table.insert(package.loaders, 3, embedded("core.tree")()(native, tree)) end
 
 package.preload["core.native"] = function ()
    return assert(embedded("core.native"))(native)
@@ -42,6 +44,8 @@ function os.exit (status)
    native.exit(status)
 end
 
+-- With Snabb's tree, `syscall` declares first what others then refer to, as there.
+if tree then require("syscall") end
 require("core.lib_h")
 require("core.clib_h")
 ffi.cdef[[ extern int argc; extern char **argv; ]]
@@ -49,6 +53,8 @@ developer_debug = os.getenv("SNABB_DEBUG") ~= nil
 
 package.path = native.path
 
+-- Modules can be reached by their path, as those of Lua 5.1.
+core = setmetatable({}, { __index = function (_, name) return package.loaded["core."..name] end })
 config = require("core.config")
 engine = require("core.app")
 memory = require("core.memory")

@@ -5,11 +5,16 @@ local native = require("core.native")
 require("core.memory_h")
 local C, core = ffi.C, native.core
 
-local memory = { huge_page_size = 2 * 1024 * 1024, chunks = {} }
+local memory = { chunks = {} }
+local largest = 2 * 1024 * 1024
+
+-- The unit in which the memory of this process is mapped: it has none of the system's reserved huge pages. COMPAT: Snabb's `lib.ctable` rounds the
+-- size of a table up to this when it unmaps it, but not when it maps it; with the size of a huge page, it would unmap what lies behind.
+memory.huge_page_size = 4096
 
 -- So many zero bytes at a multiple of `align`, 128 unless given. Returns the pointer, the physical address, and the size.
 function memory.dma_alloc (bytes, align)
-   assert(bytes <= memory.huge_page_size, "memory: more than a huge page")
+   assert(bytes <= largest, "memory: more than a huge page")
    local pointer = C.sluss_memory(core, bytes, align or 128)
    assert(pointer ~= nil, "memory: the system gives none")
    return ffi.cast("char *", pointer), memory.virtual_to_physical(pointer), bytes

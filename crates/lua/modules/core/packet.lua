@@ -17,7 +17,7 @@ local max, min = math.max, math.min
 local packet = {
    max_payload = max_payload,
    packet_alignment = 512,
-   -- Where `shiftleft` and `shiftright` put a packet that had to be moved. New packets have 128 to 320 bytes before them: the memory of
+   -- Where `shiftleft` and `shiftright` put a packet that had to be moved. New packets have 192 to 384 bytes before them: the memory of
    -- packets would else share few sets of the cache.
    default_headroom = 256,
 }
@@ -49,7 +49,7 @@ local account_free = packet.account_free
 -- Puts a packet back among the free ones, uncounted.
 function packet.free_internal (p)
    local chunk = band(cast(address_t, p), -512LL)
-   local home = cast(pointer_t, chunk + 128 + band(bit.rshift(chunk, 7), 192ULL))
+   local home = cast(pointer_t, chunk + 192 + band(bit.rshift(chunk, 7), 192ULL))
    home.length = 0
    local n = freelist.nfree
    freelist.list[n] = home
@@ -99,10 +99,11 @@ function packet.shiftright (p, count)
    local length = p.length
    local room = headroom(p)
    local moved
-   if length + count > max_payload then error("packet payload overflow") end
    if is_headroom(room - count) then
+      -- It may become longer than `max_payload`: what comes in front of it does not move its end.
       moved = cast(pointer_t, cast(bytes_t, p) - count)
    else
+      if length + count > max_payload then error("packet payload overflow") end
       moved = cast(pointer_t, cast(bytes_t, p) - room + default_headroom)
       C.memmove(moved.data + count, p.data, length)
    end

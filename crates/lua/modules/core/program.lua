@@ -19,7 +19,7 @@ function program.run (text, name, ...)
    if not chunk then error(why, 0) end
    if name:sub(1, 1) == "@" then look_beside(file) end
    main.parameters = args
-   arg = { [0] = file, unpack(args) }
+   rawset(_G, "arg", { [0] = file, unpack(args) })
    local module
    if is_module(text) then
       local module_name = file:match("([^/]+)%.lua$") or file

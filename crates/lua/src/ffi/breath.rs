@@ -39,6 +39,7 @@ pub(super) struct Plan {
     pub(super) current: Option<String>,
     /// Breaths since counters were committed.
     uncommitted: u32,
+    pub(super) pace: Pace,
 }
 
 /// Which steps of a plan.
@@ -167,15 +168,16 @@ pub(super) struct Settings {
 }
 
 /// Sleeping between breaths: so long that there are `Hz` breaths a second; or longer and longer while nothing is freed.
-struct Pace {
+#[derive(Debug, Default)]
+pub(super) struct Pace {
     next_breath: f64,
     frees: u64,
     freed_at: f64,
-    sleep_us: f64,
+    pub(super) sleep_us: f64,
 }
 
 impl Pace {
-    fn rest(&mut self, settings: Settings, now: f64, frees: u64) {
+    pub(super) fn rest(&mut self, settings: Settings, now: f64, frees: u64) {
         if let Some(hz) = settings.hz {
             if self.next_breath == 0.0 {
                 self.next_breath = now;
@@ -196,6 +198,19 @@ impl Pace {
     }
 }
 
+/// Sleeps between two breaths, as long as the program wants.
+///
+/// # Safety
+/// The engine lives, and nobody else uses it in this call.
+pub(super) unsafe fn rest(core: *mut Core, settings: Settings) {
+    // SAFETY: as the caller says.
+    let core = unsafe { &mut *core };
+    // SAFETY: the counter is memory of the engine.
+    let frees = unsafe { (*core.shared.frees).count };
+    core.plan.pace.rest(settings, core.shared.now, frees);
+    core.shared.sleep_us = core.plan.pace.sleep_us;
+}
+
 /// Breathes until it is over. `settings` reads what the program has set.
 ///
 /// # Safety
@@ -208,8 +223,6 @@ pub(super) unsafe fn main(
 ) -> Result<(), Raised> {
     // SAFETY: as in `breathe`.
     unsafe {
-        let mut pace =
-            Pace { next_breath: 0.0, frees: (*(*core).shared.frees).count, freed_at: 0.0, sleep_us: 0.0 };
         let mut known = settings();
         let mut looked_at = 0.0;
         let mut timers_ran = 0.0;
@@ -233,8 +246,7 @@ pub(super) unsafe fn main(
                 known = settings();
             }
             if !known.busywait {
-                pace.rest(known, now, (*(*core).shared.frees).count);
-                (*core).shared.sleep_us = pace.sleep_us;
+                rest(core, known);
             }
             if main.deadline.is_some_and(|deadline| now > deadline) {
                 return Ok(());

@@ -7,6 +7,7 @@ use crate::options::Options;
 use engine::Pool;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::{env, fs, io};
@@ -123,7 +124,7 @@ impl Core {
         let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(STEP);
         while addresses.len() < STEP && self.packets + addresses.len() < MAX_PACKETS {
             let Some(packet) = pool.allocate() else { break };
-            addresses.push(packet.into_address().as_ptr().cast());
+            addresses.push(home(packet.into_address()).as_ptr().cast());
         }
         self.packets += addresses.len();
         // SAFETY: the list is mapped while the engine lives, and has room for all packets there are.
@@ -214,6 +215,14 @@ impl Drop for Core {
         unsafe { libc::munmap(self.shared.free.cast(), self.freelist_bytes) };
         self.leave();
     }
+}
+
+/// Where Lua puts a packet that is free, in the chunk of a packet: as `free_internal` of `core.packet`, with 192 to 384 bytes before it.
+fn home(packet: NonNull<u8>) -> NonNull<u8> {
+    packet.map_addr(|address| {
+        let chunk = address.get() & !511;
+        NonZero::new(chunk + 192 + ((chunk >> 13) & 3) * 64).expect("no packet lies at address 0")
+    })
 }
 
 /// How a file is mapped.

@@ -4,12 +4,9 @@ use super::{filter, hot, interlink, mac_table, scanner};
 use std::ffi::c_void;
 
 /// The function of a name, if there is one.
-pub(super) fn symbol(name: &[u8]) -> Option<*mut c_void> {
+pub(super) fn find(name: &[u8]) -> Option<*mut c_void> {
     Some(match name {
         b"sluss_lua_checksum" => hot::sluss_lua_checksum as *mut c_void,
-        b"cksum_generic" => hot::cksum_generic as *mut c_void,
-        b"checksum_update_incremental_16" => hot::checksum_update_incremental_16 as *mut c_void,
-        b"checksum_update_incremental_32" => hot::checksum_update_incremental_32 as *mut c_void,
         b"sluss_lua_tsc" => hot::sluss_lua_tsc as *mut c_void,
         b"sluss_lua_ctable_find" => hot::sluss_lua_ctable_find as *mut c_void,
         b"sluss_lua_ctable_find_many" => hot::sluss_lua_ctable_find_many as *mut c_void,

@@ -261,6 +261,12 @@ functions! {
             Err(_) => failed(call),
         }
     };
+    // Sleeps between two breaths. Takes the table of settings.
+    pace = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        unsafe { breath::rest(call.core, settings(call)) };
+        Ok(0)
+    };
     // Breathes until it is over; see `engine.main`. Takes the table of settings, a function or nil, a time or nil, a function or nil.
     main_ = |call| {
         let is_function = |call: &Call, index| call.kind(index) == LUA_TFUNCTION;

@@ -3,6 +3,12 @@
 //! LuaJIT asks here for names that no library of the process has: so nothing needs to be exported, and a library that a program loads with
 //! the same names goes before.
 
+mod checksum;
+mod lookup;
+mod mac_table;
+mod sequence;
+mod shmem;
+
 use super::core::{Core, Mode};
 use super::layout::{Counter, Link};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -44,7 +50,18 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"memory_demand_mappings" => (&raw const DEMAND_MAPPINGS).cast_mut().cast(),
         b"vmprofile_get_profile_size" => vmprofile_get_profile_size as *mut c_void,
         b"vmprofile_set_profile" => vmprofile_set_profile as *mut c_void,
-        _ => super::library::symbol(name).unwrap_or_else(|| luajit::dynasm_symbol(name)),
+        _ => {
+            let of_snabb = [
+                super::library::find,
+                checksum::find,
+                lookup::find,
+                mac_table::find,
+                sequence::find,
+                shmem::find,
+            ];
+            let found = of_snabb.into_iter().find_map(|find| find(name));
+            found.unwrap_or_else(|| luajit::dynasm_symbol(name))
+        }
     }
 }
 
