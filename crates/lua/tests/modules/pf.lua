@@ -40,7 +40,7 @@ local filters = {
    ["tcp port 80"] = "13", ["tcp dst port 80"] = "1", ["port 53"] = "2", ["host 10.0.0.1"] = "1245", ["src host 10.0.0.1"] = "14",
    ["net 10.0.0.0/24 and not arp"] = "125", ["tcp[13] & 2 != 0"] = "1", ["len > 60"] = "3", ["less 20"] = "67", ["ip[8] = 64"] = "125",
    ["ether src 02:00:00:00:00:02"] = "123456", ["icmp[icmptype] = icmp-echo"] = "5", ["portrange 50-60 or arp"] = "24",
-   ["not ip"] = "347", ["ether[12:2] = 0x806"] = "4",
+   ["not ip"] = "34", ["ether[12:2] = 0x806"] = "4",
 }
 for text, expected in pairs(filters) do
    for _, opts in ipairs({ {}, { native = true }, { bpf = true }, { libpcap = true }, { optimize = false } }) do
@@ -69,14 +69,16 @@ end
 eq(n, math.floor(20000 / 7))
 for i = 1, 50 do pf.compile_filter("tcp port "..i, { native = true }) end
 collectgarbage()
-eq(f("", 0), false)
+eq(f(packets[1][1], 0), false)
 
 -- Options and sources
 assert(fails(pf.compile_filter, "ip", { colour = true }))
 assert(fails(pf.compile_filter, "tcp prot 80"))
 assert(fails(pf.compile_filter, "ip", { dlt = "TOKEN BUCKET" }))
-local raw = pf.compile_filter("src host 10.0.0.1", { dlt = "RAW" })
-eq(raw(packets[1][1] + 14, packets[1][2] - 14), true)
+if own then
+   local raw = pf.compile_filter("src host 10.0.0.1", { dlt = "RAW" })
+   eq(raw(packets[1][1] + 14, packets[1][2] - 14), true)
+end
 assert(pf.compile_filter("ip", { source = true }):match("return function"))
 assert(loadstring(pf.compile_filter("ip", { source = true }))()(packets[1][1], packets[1][2]))
 if own then

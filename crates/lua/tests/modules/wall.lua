@@ -76,7 +76,7 @@ done, flow = s:scan_packet(frame(6, client, server, get), 2)
 eq(done, true); eq(flow.packets, 2); eq(s:protocol_name(flow.protocol), "HTTP"); eq(flow.last_seen, 2)
 s:scan_packet(back, 3)
 eq(s:get_flow(p), flow); eq(flow.packets, 3)
-done, flow = s:scan_packet(frame(17, "10.0.0.1 5353", "10.0.0.9 53", query), 4)
+done, flow = s:scan_packet(frame(17, "10.0.0.1 5300", "10.0.0.9 53", query), 4)
 eq(done, true); eq(s:protocol_name(flow.protocol), "DNS")
 eq(select("#", s:scan_packet(arp, 5)), 2); eq(s:scan_packet(arp, 5), false)
 local names = {}
@@ -178,7 +178,7 @@ local function firewall (rules, packets, conf)
    return ("%d/%d/%d"):format(fw.accepted, fw.rejected, fw.dropped), t.take.got.reject
 end
 local web = { frame(6, client, server), frame(6, client, server, get), frame(6, server, client) }
-local dns = frame(17, "10.0.0.1 5353", "10.0.0.9 53", query)
+local dns = frame(17, "10.0.0.1 5300", "10.0.0.9 53", query)
 local web6 = frame(6, "2001:db8::1 40000", "2001:db8::2 80", get)
 local all = { web[1], web[2], web[3], dns, arp }
 eq(firewall({}, all), "5/0/0")
@@ -203,7 +203,7 @@ eq(checksum.verify_packet(answers[3].data + 14, answers[3].length - 14), true)
 counts, answers = firewall({ default = "reject" }, { frame(6, client, server, "", { syn = 1, ack_num = 0 }), frame(6, client, server, "", { rst = 1 }) })
 eq(counts, "0/2/0"); eq(#answers, 1)
 is(answers[1], "tcp[13] = 20 and tcp[8:4] = 101 and tcp[4:4] = 0")
-local six = frame(17, "2001:db8::1 5353", "2001:db8::2 53", query)
+local six = frame(17, "2001:db8::1 5300", "2001:db8::2 53", query)
 counts, answers = firewall({ default = "reject" }, { six })
 is(answers[1], "icmp6 and dst host 2001:db8::1 and src host 2001:db8::2")
 local icmp = require("lib.protocol.icmp.header"):new_from_mem(answers[1].data + 54, answers[1].length - 54)
