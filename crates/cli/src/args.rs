@@ -768,6 +768,18 @@ pub(crate) struct RunArgs {
     /// End with one line of JSON.
     #[arg(long, long_help = "End with one line of JSON; changes and errors are JSON, too")]
     pub(crate) json: bool,
+    /// Say what keeps LuaJIT from making a program in Lua faster.
+    #[arg(
+        long,
+        hide_short_help = true,
+        conflicts_with_all = ["check", "dot", "svg"],
+        long_help = "Watch LuaJIT while a program in Lua runs, and say at its end what it could not compile or compiles to slow code, \
+                     how much of the time that costs, and what to write instead; with --json as objects"
+    )]
+    pub(crate) coach: bool,
+    /// Write the coach's findings beside the program's source, as HTML.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true, requires = "coach")]
+    pub(crate) html: Option<PathBuf>,
     /// No report at the end.
     #[arg(long)]
     pub(crate) no_report: bool,

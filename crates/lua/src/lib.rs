@@ -23,5 +23,5 @@ mod options;
 mod vm;
 
 pub use error::{Error, Failure};
-pub use options::Options;
+pub use options::{Coach, Options};
 pub use vm::{Action, Vm};

@@ -14,3 +14,12 @@ pub struct Options {
     /// The folder of shared memory; else that of `SNABB_SHM_ROOT`, or the usual one.
     pub shm_root: Option<PathBuf>,
 }
+
+/// What becomes of the coach's findings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coach {
+    /// Whether they are printed as JSON, an object a line; else in words.
+    pub json: bool,
+    /// A file for the program's source with each line's share of the time and what was found there, as a page of HTML.
+    pub page: Option<PathBuf>,
+}

@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::ffi::{Argument, Core, State};
-use crate::options::Options;
+use crate::options::{Coach, Options};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// A part of a session of `sluss snsh`.
@@ -86,6 +87,24 @@ impl Vm {
     /// When standard input or output fails; errors of lines are printed.
     pub fn prompt(&self) -> Result<(), Error> {
         self.call("core.shell", "repl", [])
+    }
+
+    /// Watches what runs from now on, for [`Vm::advise`].
+    ///
+    /// # Errors
+    /// When the state has no memory left.
+    pub fn coach(&self, coach: &Coach) -> Result<(), Error> {
+        let page = coach.page.as_ref().map_or(Cow::Borrowed(""), |page| page.to_string_lossy());
+        let style = if coach.json { "json" } else { "" };
+        self.call("sluss.coach.command", "begin", [style.as_bytes(), page.as_bytes()])
+    }
+
+    /// Prints what the coach has found, unless the program has ended the process.
+    ///
+    /// # Errors
+    /// When the page cannot be written.
+    pub fn advise(&self) -> Result<(), Error> {
+        self.call("sluss.coach.command", "finish", [])
     }
 
     /// Calls a function of a module with texts.

@@ -3,11 +3,12 @@
 mod shell;
 mod tree;
 
+use crate::args::RunArgs;
 use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::terminal::Terminal;
-use lua::{Error, Options, Vm};
+use lua::{Coach, Error, Options, Vm};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -23,23 +24,23 @@ pub(crate) fn is_program(name: &Path) -> bool {
 }
 
 /// Runs a program: a file, or one of Snabb's by its name.
-pub(crate) fn run(
-    program: &Path,
-    arguments: &[OsString],
-    snabb: Option<&Path>,
-    terminal: &Terminal,
-) -> Result<Outcome, Failure> {
-    let arguments = texts(arguments)?;
+pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let RunArgs { graph: program, coach, json, html, .. } = args;
+    let arguments = texts(&args.arguments)?;
     let is_file = is_program(program);
     let mut all = vec![program.display().to_string()];
     all.extend(arguments.iter().cloned());
     let vm = start(snabb, all)?;
+    if *coach {
+        vm.coach(&Coach { json: *json, page: html.clone() }).map_err(|error| failure(&error))?;
+    }
     let outcome = if is_file {
         vm.run_file(program, &arguments)
     } else {
         vm.run_program(&program.to_string_lossy(), &arguments)
     };
-    ended(outcome, terminal)
+    let advised = if *coach { vm.advise() } else { Ok(()) };
+    ended(outcome.and(advised), terminal)
 }
 
 /// A state for a program, whose arguments are these.
