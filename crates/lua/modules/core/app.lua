@@ -363,7 +363,7 @@ local function named (name) return shm.root.."/by-name/"..name end
 function app.claim_name (name)
    if app.program_name == name then return end
    shm.mkdir("by-name")
-   local own = shm.root.."/"..native.getpid()
+   local own = shm.root.."/"..native.own_name
    assert(native.symlink(own, named(name)), "Name already taken.")
    if app.program_name then app.unclaim_name(app.program_name) end
    app.program_name = name

@@ -5,6 +5,11 @@ local native = ...
 -- LuaJIT's own limits are for small programs. With these, programs with many apps stay compiled.
 require("jit.opt").start("maxtrace=10000", "maxrecord=10000", "maxirconst=10000", "maxside=1000", "maxsnap=2000", "maxmcode=8192")
 
+-- Snabb's own virtual machine writes profiles and logs; for programs that turn these on or off, there is nothing to do.
+local function nothing () end
+jit.vmprofile = { start = nothing, stop = nothing, open = nothing, select = nothing }
+jit.auditlog = nothing
+
 local ffi = require("ffi")
 local tree = native.tree    -- A folder with Snabb's sources, or nil.
 

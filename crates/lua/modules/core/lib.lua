@@ -377,7 +377,7 @@ end
 -- The variable's value, unless it is empty.
 function lib.getenv (name)
    local value = os.getenv(name)
-   if value and value ~= "" then return value end
+   return value ~= "" and value or nil
 end
 
 function lib.root_check (message)

@@ -15,7 +15,7 @@ local function lib () return require("core.lib") end
 -- The name without what it is relative to: beginning with a process id, or as it is if it began with a slash.
 function shm.resolve (name)
    local slashes, path = name:match("^(/*)(.*)$")
-   if slashes ~= "/" then path = native.getpid().."/"..path end
+   if slashes ~= "/" then path = native.own_name.."/"..path end
    return path
 end
 

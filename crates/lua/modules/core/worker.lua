@@ -5,13 +5,13 @@ local shm = require("core.shm")
 local worker = {}
 local children = {}
 
-local function child (name) return children[name] or error("no such child: "..name) end
+local function child (name) return children[name] or error("no such child: "..tostring(name)) end
 
 -- Starts a process that runs Lua code. Returns its process id.
 function worker.start (name, code)
    shm.mkdir(shm.resolve("group"))
-   local pid, why = native.spawn(name, code)
-   if not pid then error("worker: "..name..": "..why) end
+   local pid, why = native.spawn(tostring(name), code)
+   if not pid then error("worker: "..tostring(name)..": "..why) end
    children[name] = { pid = pid }
    return pid
 end

@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
 /// Packets that are made ready at once.
@@ -29,6 +30,8 @@ pub(crate) struct Core {
     pub(super) options: Options,
     /// The folder for shared memory, with the folders of processes in it.
     pub(super) shm_root: PathBuf,
+    /// The name of the folder that is this engine's own: the process id, for the first engine of a process.
+    pub(super) own_name: String,
     pools: Vec<Pool>,
     /// Packets that are in use or on the list.
     packets: usize,
@@ -47,7 +50,8 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(options: &Options) -> Result<Box<Self>, Error> {
         let shm_root = shm_root(options);
-        let folder = shm_root.join(std::process::id().to_string()).join("engine");
+        let own_name = own_name();
+        let folder = shm_root.join(&own_name).join("engine");
         let refused = |path: &Path| {
             let what = format!(
                 "cannot use {} for shared memory (SNABB_SHM_ROOT names another folder)",
@@ -63,6 +67,8 @@ impl Core {
         }
         let bytes = size_of::<Freelist>();
         let list = folder.join("packets.freelist");
+        // Another engine of a process with this id may have left one.
+        let _ = fs::remove_file(&list);
         let free: *mut Freelist = map(&list, bytes, Mode::Create).map_err(refused(&list))?.cast();
         // SAFETY: it was mapped, of this size, a moment ago.
         unsafe { (*free).max = MAX_PACKETS as i32 };
@@ -84,6 +90,7 @@ impl Core {
             failure: None,
             options: options.clone(),
             shm_root,
+            own_name,
             pools: Vec::new(),
             packets: 0,
             arenas: Vec::new(),
@@ -105,7 +112,7 @@ impl Core {
     /// Removes the process's folder of shared memory.
     pub(super) fn leave(&self) {
         if env::var_os("SNABB_SHM_KEEP").is_none() {
-            let own = self.shm_root.join(std::process::id().to_string());
+            let own = self.shm_root.join(&self.own_name);
             // A name that the process was given, which leads here.
             if let Ok(name) = fs::read_link(own.join("name")) {
                 let _ = fs::remove_file(name);
@@ -267,11 +274,21 @@ fn shm_root(options: &Options) -> PathBuf {
     })
 }
 
+/// A name for an engine's folder that no other of this process has.
+fn own_name() -> String {
+    static ENGINES: AtomicU32 = AtomicU32::new(0);
+    let pid = std::process::id();
+    match ENGINES.fetch_add(1, Ordering::Relaxed) {
+        0 => pid.to_string(),
+        number => format!("{pid}-{number}"),
+    }
+}
+
 /// Removes the folders of processes that are no more: one that was killed could not do so itself.
 fn remove_dead(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        let pid = name.to_str().and_then(|name| name.split('-').next()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
         let is_dead =
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
         if is_dead && env::var_os("SNABB_SHM_KEEP").is_none() {

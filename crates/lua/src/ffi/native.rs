@@ -51,6 +51,8 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "address\0");
     call.push_text(core.shm_root.as_os_str().as_encoded_bytes());
     set_field(call, "shm_root\0");
+    call.push_text(core.own_name.as_bytes());
+    set_field(call, "own_name\0");
     call.push_texts(core.options.arguments.iter());
     set_field(call, "arguments\0");
     let path = core.options.path.clone().unwrap_or_default();
@@ -166,7 +168,7 @@ functions! {
         let code = std::ffi::OsString::from(String::from_utf8(code).map_err(|_| "the code is not UTF-8")?);
         // SAFETY: the engine lives, and nobody changes these.
         let core = unsafe { &*call.core };
-        let group = core.shm_root.join(std::process::id().to_string()).join("group");
+        let group = core.shm_root.join(&core.own_name).join("group");
         let mut command = Command::new(std::env::current_exe().map_err(told)?);
         command.arg0(format!("[snabb worker '{name}' for {}]", std::process::id())).arg("snsh");
         command.env("SNABB_PROGRAM_LUACODE", code).env("SNABB_SHM_ROOT", &core.shm_root).env("SLUSS_GROUP", group);

@@ -4,7 +4,7 @@ local b = shm.open("test/object", "struct { int x, y; }", "readonly")
 a.x = 42
 assert(b.x == 42 and a ~= b)
 assert(shm.exists("test/object") and not shm.exists("test/other"))
-local pid = shm.resolve("x"):match("^(%d+)/x$")
+local pid = shm.resolve("x"):match("^(%d[%d-]*)/x$")
 assert(pid and shm.resolve("/"..pid.."/x") == shm.resolve("x") and shm.path("x") == shm.root.."/"..pid.."/x")
 local array = shm.create("test/array", "struct { int n; int values[?]; }", 10)
 array.values[9] = 7
