@@ -9,13 +9,19 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("modules");
     let mut files = Vec::new();
     collect(&root, &mut files);
-    let relative = |file: &Path| file.strip_prefix(&root).expect("a file below the root").display().to_string();
+    let relative =
+        |file: &Path| file.strip_prefix(&root).expect("a file below the root").display().to_string();
     let name = |file: &Path| relative(file).trim_end_matches(".lua").replace('/', ".");
     // In the order of the parts of their names, as they are looked for.
     files.sort_by(|a, b| name(a).split('.').cmp(name(b).split('.')));
     let rows = files.iter().map(|file| {
         println!("cargo::rerun-if-changed={}", file.display());
-        format!("    ({:?}, {:?}, include_str!({:?})),\n", name(file), relative(file), file.display().to_string())
+        format!(
+            "    ({:?}, {:?}, include_str!({:?})),\n",
+            name(file),
+            relative(file),
+            file.display().to_string()
+        )
     });
     let text = format!("&[\n{}]\n", rows.collect::<String>());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("modules.rs");

@@ -288,7 +288,10 @@ fn own_name() -> String {
 fn remove_dead(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.split('-').next()?.parse().ok()).and_then(rustix::process::Pid::from_raw);
+        let pid = name
+            .to_str()
+            .and_then(|name| name.split('-').next()?.parse().ok())
+            .and_then(rustix::process::Pid::from_raw);
         let is_dead =
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
         if is_dead && env::var_os("SNABB_SHM_KEEP").is_none() {

@@ -27,7 +27,9 @@ enum Wanted {
 impl Wanted {
     fn of(number: u32) -> Option<Wanted> {
         use Wanted::*;
-        [Code, Lua, Assembly, BytecodeCode, BytecodeLua, BytecodeListing, Match].into_iter().find(|w| *w as u32 == number)
+        [Code, Lua, Assembly, BytecodeCode, BytecodeLua, BytecodeListing, Match]
+            .into_iter()
+            .find(|w| *w as u32 == number)
     }
 }
 
@@ -90,7 +92,8 @@ pub(super) unsafe extern "C" fn sluss_lua_compile(
     };
     // SAFETY: what the caller promises.
     let (text, link) = unsafe { ((*text).get(), (*link).get()) };
-    let substitutions = list(names, 0, substitutions).into_iter().zip(list(values, 0, substitutions)).collect();
+    let substitutions =
+        list(names, 0, substitutions).into_iter().zip(list(values, 0, substitutions)).collect();
     let inputs = list(names, u32::try_from(Vec::len(&substitutions)).unwrap_or(0), inputs);
     let result = Wanted::of(wanted)
         .ok_or_else(|| "no such result".to_owned())
@@ -183,7 +186,9 @@ fn compile(
             // Handlers are methods of the table that is given.
             Ok(Compiled::of_text(chunk.replace("return self.", "return self:")))
         }
-        Wanted::BytecodeCode | Wanted::BytecodeLua | Wanted::BytecodeListing => bytecode(text, linktype, wanted),
+        Wanted::BytecodeCode | Wanted::BytecodeLua | Wanted::BytecodeListing => {
+            bytecode(text, linktype, wanted)
+        }
     }
 }
 
@@ -191,7 +196,8 @@ fn bytecode(text: &str, linktype: LinkType, wanted: Wanted) -> Result<Compiled, 
     let told = |error: bpf::Error| error.to_string();
     let program = bpf::libpcap::compile(linktype.value(), text, None).map_err(told)?;
     let options = bpf::Options::default();
-    let lua = || Stages::new(&program, &[], &options).and_then(|stages| stages.to_lua(&options)).map_err(told);
+    let lua =
+        || Stages::new(&program, &[], &options).and_then(|stages| stages.to_lua(&options)).map_err(told);
     match wanted {
         Wanted::BytecodeListing => {
             let listing = program.write(bpf::Format::Listing);

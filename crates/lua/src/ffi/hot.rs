@@ -33,7 +33,12 @@ pub(super) extern "C" fn sluss_lua_tsc() -> u64 {
 /// # Safety
 ///
 /// `entries` points to such a table, and `index` is in it.
-pub(super) unsafe extern "C" fn sluss_lua_ctable_find(entries: *const u8, size: u32, index: u32, hash: u32) -> u32 {
+pub(super) unsafe extern "C" fn sluss_lua_ctable_find(
+    entries: *const u8,
+    size: u32,
+    index: u32,
+    hash: u32,
+) -> u32 {
     let mut found = index;
     loop {
         // SAFETY: the caller promises that an entry with the highest hash comes before the end of the table; entries are packed.
@@ -61,7 +66,10 @@ pub(super) unsafe extern "C" fn sluss_lua_ctable_find_many(
 ) {
     // SAFETY: what the caller promises of the arrays.
     let (hashes, indexes) = unsafe {
-        (std::slice::from_raw_parts(hashes, count as usize), std::slice::from_raw_parts_mut(indexes, count as usize))
+        (
+            std::slice::from_raw_parts(hashes, count as usize),
+            std::slice::from_raw_parts_mut(indexes, count as usize),
+        )
     };
     for (hash, index) in hashes.iter().zip(indexes.iter_mut()) {
         *index = (f64::from(*hash) * scale) as u32;

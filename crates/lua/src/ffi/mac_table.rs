@@ -123,7 +123,12 @@ fn is_multicast(address: u64) -> bool {
 /// # Safety
 ///
 /// `header` is a table, as Lua allocates it; six bytes at `mac` can be read.
-pub(super) unsafe extern "C" fn sluss_lua_mac_table_insert(header: *mut Header, mac: *const u8, port: u16, group: u16) {
+pub(super) unsafe extern "C" fn sluss_lua_mac_table_insert(
+    header: *mut Header,
+    mac: *const u8,
+    port: u16,
+    group: u16,
+) {
     // SAFETY: what the caller promises.
     let (mut table, address) = unsafe { (table(header), address(mac)) };
     if !is_multicast(address) && address != 0 {

@@ -49,7 +49,8 @@ pub(super) unsafe extern "C" fn sluss_lua_scanner_new(who: u32, waits: bool, why
 fn start(ndpi: bool, waits: bool) -> Result<Spy, SpyError> {
     let secret = if waits { Secret::from_seed(0) } else { Secret::random() };
     let flows = flow::Settings { secret, ..flow::Settings::default() };
-    let options = worker::Options { guess: false, nice: if waits { 0 } else { 5 }, ..worker::Options::default() };
+    let options =
+        worker::Options { guess: false, nice: if waits { 0 } else { 5 }, ..worker::Options::default() };
     Spy::new(Settings { flows, ndpi: ndpi.then_some(options), waits, ..Settings::default() })
 }
 
@@ -120,7 +121,8 @@ pub(super) unsafe extern "C" fn ndpi_detection_process_packet(
     _dst: *mut c_void,
 ) -> NdpiProtocol {
     // SAFETY: what the caller promises.
-    let found = unsafe { sluss_lua_scanner_look(spy, data, length.into(), true, tick.saturating_mul(1_000_000_000)) };
+    let found =
+        unsafe { sluss_lua_scanner_look(spy, data, length.into(), true, tick.saturating_mul(1_000_000_000)) };
     NdpiProtocol { master: (found >> 16) as u16, protocol: found as u16 }
 }
 
