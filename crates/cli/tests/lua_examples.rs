@@ -80,7 +80,7 @@ fn reconfigure_keeps_what_stays() {
 
 #[test]
 fn a_program_without_arguments_says_what_it_wants() {
-    for name in ["spray.lua", "replay.lua", "count.lua", "dump.lua", "pcap-copy.lua"] {
+    for name in ["spray.lua", "replay.lua", "count.lua", "dump.lua", "pcap-copy.lua", "at-least.lua"] {
         let output = run(&["run", &format!("examples/lua/{name}")]);
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert!(output.stdout.starts_with(b"usage: "), "{name}");
