@@ -8,7 +8,9 @@ mod wall;
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
-pub(crate) use bench::{BenchArgs, EngineBenchArgs, Net, WallBenchArgs, WallMode};
+pub(crate) use bench::{
+    BenchArgs, EngineBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
+};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -122,6 +124,7 @@ impl Command {
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
             Command::Bench(BenchArgs::Wall(args)) => args.json,
+            Command::Bench(BenchArgs::Rules(args)) => args.json,
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,

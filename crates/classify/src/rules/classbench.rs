@@ -101,7 +101,8 @@ fn hex(word: &str) -> Option<u8> {
 /// # Errors
 /// What is wrong with it.
 pub fn header(line: &str) -> Result<Key<u32>, &'static str> {
-    const PROBLEM: &str = "a header is five numbers: source, destination, source port, destination port, protocol";
+    const PROBLEM: &str =
+        "a header is five numbers: source, destination, source port, destination port, protocol";
     fn number<T: std::str::FromStr>(word: Option<&str>) -> Result<T, &'static str> {
         word.and_then(|word| word.parse().ok()).ok_or(PROBLEM)
     }

@@ -210,8 +210,7 @@ struct Scores {
 
 impl Default for Scores {
     fn default() -> Self {
-        let counter =
-            Counter { bits: BitCounts::default(), set: [[0; 64]; WORDS], cared: [[0; 64]; WORDS] };
+        let counter = Counter { bits: BitCounts::default(), set: [[0; 64]; WORDS], cared: [[0; 64]; WORDS] };
         Scores { counter, gain: [[0.0; 64]; WORDS], wild: [[0; 64]; WORDS] }
     }
 }

@@ -286,11 +286,7 @@ impl Family for u128 {
     fn probe<L: Lanes>(lanes: L, key: &Key<u128>) -> Self::Probe<L> {
         let [a, b, c, d] = quarters(key.src);
         let [e, f, g, h] = quarters(key.dst);
-        lanes.probe(
-            [],
-            ports(key.sport, key.dport),
-            [a, b, c, d, e, f, g, h, kind(key.proto, key.features)],
-        )
+        lanes.probe([], ports(key.sport, key.dport), [a, b, c, d, e, f, g, h, kind(key.proto, key.features)])
     }
 
     #[inline(always)]

@@ -51,7 +51,11 @@ impl<A: Address> Task for FindBatch<'_, A> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         // Beyond the second-level cache, what the next step reads is asked for ahead.
-        if self.image.bytes() > 256 << 10 { self.chunks::<L, true>(lanes) } else { self.chunks::<L, false>(lanes) }
+        if self.image.bytes() > 256 << 10 {
+            self.chunks::<L, true>(lanes)
+        } else {
+            self.chunks::<L, false>(lanes)
+        }
     }
 }
 

@@ -133,9 +133,7 @@ impl<A: Address, D: FnMut(u32) -> bool, H: FnMut(u32) -> bool> FindWith<'_, A, D
         let holds = |&rule: &u32| {
             let Some(special) = self.specials.get(rule) else { return false };
             special.exact.as_ref().is_none_or(|exact| exact.contains(self.key))
-                && special
-                    .residual
-                    .is_none_or(|residual| self.scratch.holds(residual, &mut self.holds))
+                && special.residual.is_none_or(|residual| self.scratch.holds(residual, &mut self.holds))
         };
         let found = maybe.iter().take_while(|&&rule| rule < sure).copied().find(holds);
         self.scratch.maybe = maybe;

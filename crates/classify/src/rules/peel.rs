@@ -50,7 +50,8 @@ impl<A: Address> Peeler<'_, A> {
         let mut arena = Arena::new(8 * rules.len() + (1 << 16));
         let mut tables = Vec::new();
         while !rules.is_empty() {
-            let choice = if rules.len() <= FLAT || tables.len() >= TABLES { None } else { self.choose(&rules) };
+            let choice =
+                if rules.len() <= FLAT || tables.len() >= TABLES { None } else { self.choose(&rules) };
             rules = match choice {
                 Some((shape, copies)) => self.table(&mut arena, &mut tables, &rules, shape, copies),
                 None => self.flat(&mut arena, &mut tables, &rules),

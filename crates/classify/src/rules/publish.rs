@@ -69,6 +69,10 @@ impl<T> Reader<T> {
 
 impl<T> Clone for Reader<T> {
     fn clone(&self) -> Self {
-        Reader { shared: Arc::clone(&self.shared), known: Arc::clone(&self.known), generation: self.generation }
+        Reader {
+            shared: Arc::clone(&self.shared),
+            known: Arc::clone(&self.known),
+            generation: self.generation,
+        }
     }
 }

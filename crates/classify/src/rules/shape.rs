@@ -51,11 +51,7 @@ impl Shape {
     }
 
     /// Shapes worth a try, the most promising first: those whose prefixes and ports differ most, and take most rules.
-    pub(super) fn candidates<A: Address>(
-        rules: &[Rule<A>],
-        spreads: &[Spread],
-        of: &[u32],
-    ) -> Vec<Shape> {
+    pub(super) fn candidates<A: Address>(rules: &[Rule<A>], spreads: &[Spread], of: &[u32]) -> Vec<Shape> {
         let step = (of.len() / LOOKED_AT).max(1);
         let looked_at: Vec<u32> = of.iter().step_by(step).copied().collect();
         let mut found: Vec<(f32, usize, Shape)> = Vec::new();
@@ -63,7 +59,9 @@ impl Shape {
             for &dst in A::LENGTHS {
                 for ports in 0..3 {
                     let shape = Shape { src, dst, ports };
-                    let Some((cost, count)) = shape.guess(rules, spreads, &looked_at, of.len()) else { continue };
+                    let Some((cost, count)) = shape.guess(rules, spreads, &looked_at, of.len()) else {
+                        continue;
+                    };
                     let is_same = |&(_, other, known): &(f32, usize, Shape)| {
                         other == count && known.src >= src && known.dst >= dst && known.ports == ports
                     };
@@ -76,9 +74,9 @@ impl Shape {
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut shapes: Vec<Shape> = found.into_iter().take(TRIED).map(|(.., shape)| shape).collect();
         let [.., low, middle, high] = [0, A::BITS / 2, A::BITS / 8 * 5, A::BITS / 4 * 3];
-        let plain = [low, middle, high].into_iter().flat_map(|len| {
-            [Shape { src: 0, dst: len, ports: 0 }, Shape { src: len, dst: 0, ports: 0 }]
-        });
+        let plain = [low, middle, high]
+            .into_iter()
+            .flat_map(|len| [Shape { src: 0, dst: len, ports: 0 }, Shape { src: len, dst: 0, ports: 0 }]);
         for shape in std::iter::once(Shape::ANY).chain(plain) {
             if !shapes.contains(&shape) {
                 shapes.push(shape);

@@ -111,11 +111,8 @@ pub(crate) fn adversarial<A: Draw>() -> Vec<(&'static str, Vec<Rule<A>>)> {
         [Rule { src: Rule::prefix(some(2), len), dst: Rule::prefix(some(3), bits - len), ..any() }]
     });
     let crossing = (0..600_u16).map(|i| Rule { dport: 100 + i..=60_000 - i, ..any() }).rev();
-    let crossing_both = (0..300_u16).map(|i| Rule {
-        sport: 32_767 - i..=32_768 + i,
-        dport: i..=u16::MAX - 2 * i,
-        ..any()
-    });
+    let crossing_both =
+        (0..300_u16).map(|i| Rule { sport: 32_767 - i..=32_768 + i, dport: i..=u16::MAX - 2 * i, ..any() });
     let ends = [A::MIN, A::MAX].into_iter().flat_map(|end| {
         [0, 1, bits - 1, bits].into_iter().flat_map(move |len| {
             let one = Rule { src: Rule::prefix(end, len), sport: 0..=0, ..Rule::any() };

@@ -135,11 +135,16 @@ pub trait Lanes: Copy {
         ports: u32,
         ternary: [u32; TERNARY],
     ) -> Probe<Self::Vector, RANGES, TERNARY> {
-        Probe {
-            ranges: ranges.map(|word| self.splat(word)),
-            ports: self.splat(ports),
-            ternary: ternary.map(|word| self.splat(word)),
+        // Loops, as everywhere in these files: vectors that pass through closures or iterators go through memory.
+        let zero = self.splat(0);
+        let mut probe = Probe { ranges: [zero; RANGES], ports: self.splat(ports), ternary: [zero; TERNARY] };
+        for i in 0..RANGES {
+            probe.ranges[i] = self.splat(ranges[i]);
         }
+        for i in 0..TERNARY {
+            probe.ternary[i] = self.splat(ternary[i]);
+        }
+        probe
     }
 }
 

@@ -30,6 +30,47 @@ pub(super) fn run<T: Task>(lanes: Avx2, task: T) -> T::Output {
     unsafe { run_here(lanes, task) }
 }
 
+impl Avx2 {
+    /// The lanes from `first` on, 0 or 8, of a group with its padding.
+    #[inline(always)]
+    fn half<const RANGES: usize, const TERNARY: usize>(
+        self,
+        words: &[u32],
+        count: usize,
+        first: usize,
+        probe: &Probe<__m256i, RANGES, TERNARY>,
+    ) -> u32 {
+        debug_assert!(
+            words.len() >= (super::rows(RANGES, TERNARY) - 1) * count + super::PADDING && first <= 8
+        );
+        macro_rules! row {
+            ($index:expr) => {
+                _mm256_loadu_si256(words.as_ptr().add($index * count + first).cast())
+            };
+        }
+        // SAFETY: `words` comes from `group`, so that sixteen words can be read from the start of each row; `first` is 0 or 8; and `self` is
+        // the proof that the processor has AVX2.
+        unsafe {
+            let mut hits = _mm256_set1_epi32(-1);
+            for i in 0..RANGES {
+                let offset = _mm256_sub_epi32(probe.ranges[i], row!(2 * i));
+                let least = _mm256_min_epu32(offset, row!(2 * i + 1));
+                hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(least, offset));
+            }
+            let offset = _mm256_sub_epi16(probe.ports, row!(2 * RANGES));
+            let least = _mm256_min_epu16(offset, row!(2 * RANGES + 1));
+            hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(least, offset));
+            let mut differs = _mm256_setzero_si256();
+            for i in RANGES + 1..RANGES + 1 + TERNARY {
+                let bits = _mm256_xor_si256(probe.ternary[i - RANGES - 1], row!(2 * i));
+                differs = _mm256_or_si256(differs, _mm256_and_si256(bits, row!(2 * i + 1)));
+            }
+            hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(differs, _mm256_setzero_si256()));
+            _mm256_movemask_ps(_mm256_castsi256_ps(hits)).cast_unsigned()
+        }
+    }
+}
+
 impl Lanes for Avx2 {
     type Vector = __m256i;
 
@@ -56,34 +97,7 @@ impl Lanes for Avx2 {
         probe: &Probe<__m256i, RANGES, TERNARY>,
     ) -> u32 {
         let words = group::<RANGES, TERNARY>(words, count);
-        let half = |first: usize| -> u32 {
-            // SAFETY: `group` checked that sixteen words can be read from the start of each row, `first` is 0 or 8, and `self` is the
-            // proof that the processor has AVX2.
-            unsafe {
-                let row = |index: usize| _mm256_loadu_si256(words.as_ptr().add(index * count + first).cast());
-                let mut at = 0;
-                let mut hits = _mm256_set1_epi32(-1);
-                for key in probe.ranges {
-                    let offset = _mm256_sub_epi32(key, row(at));
-                    let least = _mm256_min_epu32(offset, row(at + 1));
-                    hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(least, offset));
-                    at += 2;
-                }
-                let offset = _mm256_sub_epi16(probe.ports, row(at));
-                let least = _mm256_min_epu16(offset, row(at + 1));
-                hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(least, offset));
-                at += 2;
-                let mut differs = _mm256_setzero_si256();
-                for key in probe.ternary {
-                    let bits = _mm256_and_si256(_mm256_xor_si256(key, row(at)), row(at + 1));
-                    differs = _mm256_or_si256(differs, bits);
-                    at += 2;
-                }
-                hits = _mm256_and_si256(hits, _mm256_cmpeq_epi32(differs, _mm256_setzero_si256()));
-                _mm256_movemask_ps(_mm256_castsi256_ps(hits)).cast_unsigned()
-            }
-        };
-        (half(0) | half(8) << 8) & below(count)
+        (self.half(words, count, 0, probe) | self.half(words, count, 8, probe) << 8) & below(count)
     }
 
     #[inline(always)]

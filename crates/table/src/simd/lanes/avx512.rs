@@ -55,22 +55,24 @@ impl Lanes for Avx512 {
         probe: &Probe<__m512i, RANGES, TERNARY>,
     ) -> u32 {
         let words = group::<RANGES, TERNARY>(words, count);
+        macro_rules! row {
+            ($index:expr) => {
+                _mm512_loadu_si512(words.as_ptr().add($index * count).cast())
+            };
+        }
         // SAFETY: `group` checked that sixteen words can be read from the start of each row, and `self` is the proof that the processor
         // has AVX-512F and BW.
         unsafe {
-            let row = |index: usize| _mm512_loadu_si512(words.as_ptr().add(index * count).cast());
-            let mut at = 0;
             let mut hits: __mmask16 = u16::MAX;
-            for key in probe.ranges {
-                hits = _mm512_mask_cmple_epu32_mask(hits, _mm512_sub_epi32(key, row(at)), row(at + 1));
-                at += 2;
+            for i in 0..RANGES {
+                let offset = _mm512_sub_epi32(probe.ranges[i], row!(2 * i));
+                hits = _mm512_mask_cmple_epu32_mask(hits, offset, row!(2 * i + 1));
             }
-            let offset = _mm512_sub_epi16(probe.ports, row(at));
-            hits = _mm512_mask_cmpeq_epi32_mask(hits, _mm512_min_epu16(offset, row(at + 1)), offset);
-            at += 2;
-            for key in probe.ternary {
-                hits = _mm512_mask_testn_epi32_mask(hits, _mm512_xor_si512(key, row(at)), row(at + 1));
-                at += 2;
+            let offset = _mm512_sub_epi16(probe.ports, row!(2 * RANGES));
+            hits = _mm512_mask_cmpeq_epi32_mask(hits, _mm512_min_epu16(offset, row!(2 * RANGES + 1)), offset);
+            for i in RANGES + 1..RANGES + 1 + TERNARY {
+                let bits = _mm512_xor_si512(probe.ternary[i - RANGES - 1], row!(2 * i));
+                hits = _mm512_mask_testn_epi32_mask(hits, bits, row!(2 * i + 1));
             }
             u32::from(hits) & below(count)
         }

@@ -8,6 +8,47 @@ use std::arch::aarch64::*;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neon;
 
+impl Neon {
+    /// The four lanes from `first` on, of a group with its padding.
+    #[inline(always)]
+    fn quarter<const RANGES: usize, const TERNARY: usize>(
+        self,
+        words: &[u32],
+        count: usize,
+        first: usize,
+        probe: &Probe<uint32x4_t, RANGES, TERNARY>,
+    ) -> u32 {
+        debug_assert!(
+            words.len() >= (super::rows(RANGES, TERNARY) - 1) * count + super::PADDING && first <= 12
+        );
+        macro_rules! row {
+            ($index:expr) => {
+                vld1q_u32(words.as_ptr().add($index * count + first))
+            };
+        }
+        // SAFETY: `words` comes from `group`, so that sixteen words can be read from the start of each row, and `first` is at most 12.
+        unsafe {
+            let mut hits = vdupq_n_u32(u32::MAX);
+            for i in 0..RANGES {
+                let offset = vsubq_u32(probe.ranges[i], row!(2 * i));
+                hits = vandq_u32(hits, vcleq_u32(offset, row!(2 * i + 1)));
+            }
+            let low = vreinterpretq_u16_u32(row!(2 * RANGES));
+            let offset = vsubq_u16(vreinterpretq_u16_u32(probe.ports), low);
+            let least = vminq_u16(offset, vreinterpretq_u16_u32(row!(2 * RANGES + 1)));
+            let (least, offset) = (vreinterpretq_u32_u16(least), vreinterpretq_u32_u16(offset));
+            hits = vandq_u32(hits, vceqq_u32(least, offset));
+            for i in RANGES + 1..RANGES + 1 + TERNARY {
+                // All bits where a selected bit differs, none where none does.
+                let differs =
+                    vtstq_u32(veorq_u32(probe.ternary[i - RANGES - 1], row!(2 * i)), row!(2 * i + 1));
+                hits = vbicq_u32(hits, differs);
+            }
+            vaddvq_u32(vandq_u32(hits, vld1q_u32([1, 2, 4, 8].as_ptr())))
+        }
+    }
+}
+
 impl Lanes for Neon {
     type Vector = uint32x4_t;
 
@@ -30,32 +71,11 @@ impl Lanes for Neon {
         probe: &Probe<uint32x4_t, RANGES, TERNARY>,
     ) -> u32 {
         let words = group::<RANGES, TERNARY>(words, count);
-        let quarter = |first: usize| -> u32 {
-            // SAFETY: `group` checked that sixteen words can be read from the start of each row, and `first` is at most 12.
-            unsafe {
-                let row = |index: usize| vld1q_u32(words.as_ptr().add(index * count + first));
-                let mut at = 0;
-                let mut hits = vdupq_n_u32(u32::MAX);
-                for key in probe.ranges {
-                    hits = vandq_u32(hits, vcleq_u32(vsubq_u32(key, row(at)), row(at + 1)));
-                    at += 2;
-                }
-                let ports = vreinterpretq_u16_u32(probe.ports);
-                let offset = vsubq_u16(ports, vreinterpretq_u16_u32(row(at)));
-                let least = vminq_u16(offset, vreinterpretq_u16_u32(row(at + 1)));
-                let (least, offset) = (vreinterpretq_u32_u16(least), vreinterpretq_u32_u16(offset));
-                hits = vandq_u32(hits, vceqq_u32(least, offset));
-                at += 2;
-                for key in probe.ternary {
-                    // All bits where a selected bit differs, none where none does.
-                    let differs = vtstq_u32(veorq_u32(key, row(at)), row(at + 1));
-                    hits = vbicq_u32(hits, differs);
-                    at += 2;
-                }
-                vaddvq_u32(vandq_u32(hits, vld1q_u32([1, 2, 4, 8].as_ptr())))
-            }
-        };
-        (quarter(0) | quarter(4) << 4 | quarter(8) << 8 | quarter(12) << 12) & below(count)
+        let mut hits = 0;
+        for quarter in 0..4 {
+            hits |= self.quarter(words, count, 4 * quarter, probe) << (4 * quarter);
+        }
+        hits & below(count)
     }
 
     #[inline(always)]

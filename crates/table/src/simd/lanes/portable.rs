@@ -70,7 +70,8 @@ impl Lanes for Portable {
             }
             at += 2;
         }
-        let hits = misses.iter().enumerate().fold(0, |hits, (lane, &miss)| hits | u32::from(miss == 0) << lane);
+        let hits =
+            misses.iter().enumerate().fold(0, |hits, (lane, &miss)| hits | u32::from(miss == 0) << lane);
         hits & below(count)
     }
 

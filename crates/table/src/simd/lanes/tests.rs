@@ -79,7 +79,11 @@ fn check<const R: usize, const T: usize>(seed: u64) {
         let expected = (0..count).fold(0, |bits, i| bits | u32::from(holds(&words, count, i, &key)) << i);
         matched += expected.count_ones();
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_here()) {
-            assert_eq!(run(isa, Compare { words: &words, count, key }), expected, "{isa:?} {count} {words:x?}");
+            assert_eq!(
+                run(isa, Compare { words: &words, count, key }),
+                expected,
+                "{isa:?} {count} {words:x?}"
+            );
         }
     }
     assert!(matched > 10, "some rules match: {matched}");
@@ -107,7 +111,8 @@ fn words_that_are_too_short_are_refused() {
 fn extracting_bits_is_bit_by_bit() {
     let mut numbers = Numbers(5);
     let masks = [0, 1, u64::MAX, 1 << 63, 0xffff_0000_0000_ffff, 0x5555_5555_5555_5555];
-    for mask in masks.into_iter().chain((0..100).map(|_| numbers.next() & numbers.next()).collect::<Vec<_>>()) {
+    for mask in masks.into_iter().chain((0..100).map(|_| numbers.next() & numbers.next()).collect::<Vec<_>>())
+    {
         let word = numbers.next();
         let chosen = (0..64).filter(|bit| mask >> bit & 1 == 1);
         let expected = chosen.enumerate().fold(0, |bits, (at, bit)| bits | (word >> bit & 1) << at);
