@@ -1,6 +1,9 @@
 /* librte_acl of DPDK, as a peer for first-match rule lists over IPv4 5-tuples: one category, priorities in the order of the list. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -66,7 +69,12 @@ static double now(void)
 int acl_begin(void)
 {
 	char *arguments[] = { "acl", "--no-huge", "--no-pci", "-m", "2048", "--no-telemetry", "--no-shconf", "--log-level=1", NULL };
+	/* DPDK pins the thread that starts it, and with it all that this thread starts later. */
+	cpu_set_t cores;
+	int known = sched_getaffinity(0, sizeof cores, &cores) == 0;
 	int begun = rte_eal_init(8, arguments);
+	if (known)
+		sched_setaffinity(0, sizeof cores, &cores);
 	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
 	return begun < 0 ? begun : 0;
 }
