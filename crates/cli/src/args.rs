@@ -23,7 +23,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
-pub(crate) use wall::{
+pub(crate) use wall::{ImportArgs, 
     Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};

@@ -86,6 +86,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "wall" => &WALL,
         "wall spy" => &WALL_SPY,
         "wall filter" => &WALL_FILTER,
+        "wall import" => &WALL_IMPORT,
         "wall protocols" => &WALL_PROTOCOLS,
         "ps" => &PS,
         "top" => &TOP,
@@ -329,6 +330,24 @@ const WALL_BENCH: Behind = Behind {
 };
 
 const WALL: Behind = Behind { ..NOTHING };
+
+const WALL_IMPORT: Behind = Behind {
+    notes: &[
+        "The program has the handlers `accept`, `drop` and `reject`, and decides about each packet as the rules do. A line that cannot be expressed is told with \
+         its number, and then nothing is written.",
+    ],
+    examples: &[
+        "iptables-save | sluss wall import - -o rules.pfm",
+        "sluss wall import rules.v4 sets.ipset --chain FORWARD",
+        "sluss match --count -F rules.pfm trace.pcap",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        ("2", "a line that cannot be expressed, or which chain is not clear"),
+        ("3", "no such file"),
+    ],
+    ..NOTHING
+};
 
 const WALL_SPY: Behind = Behind {
     notes: &[
