@@ -3,6 +3,8 @@
 //! Absolute figures depend on the machine and on who else uses it; ratios of interleaved runs survive that. Every
 //! count is compared in every repetition before a time is believed. Suites by name: `make bench BENCH=packet`.
 
+#[cfg(has_acl)]
+mod acl;
 mod burst;
 mod bytecode;
 mod command;
@@ -16,6 +18,7 @@ mod packet;
 mod program;
 mod race;
 mod report;
+mod rules;
 mod svg;
 mod terms;
 mod traffic;
@@ -44,6 +47,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
     Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
+    Suite { name: "rules", about: "first-match rule lists against librte_acl, whose lists SLUSS_CLASSBENCH names a folder of", run: rules::run },
     Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
     Suite { name: "wall", about: "the wall against the least C that finds a verdict, and against ndpiReader", run: wall::run },

@@ -3,3 +3,5 @@
 //! Absent: packets and their headers, files, the language of filters. Callers bring fields as numbers.
 
 #![forbid(unsafe_code)]
+
+pub mod rules;

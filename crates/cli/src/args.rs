@@ -9,7 +9,9 @@ mod wall;
 
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, interval, netmask, passes, pause, whole};
-pub(crate) use bench::{BenchArgs, EngineBenchArgs, Net, WallBenchArgs, WallMode};
+pub(crate) use bench::{
+    BenchArgs, EngineBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
+};
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -23,7 +25,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
-pub(crate) use wall::{
+pub(crate) use wall::{ImportArgs, 
     Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};
@@ -129,6 +131,7 @@ impl Command {
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
             Command::Bench(BenchArgs::Wall(args)) => args.json,
+            Command::Bench(BenchArgs::Rules(args)) => args.json,
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,

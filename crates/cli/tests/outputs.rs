@@ -483,6 +483,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "apps",
         "bench",
         "bench engine",
+        "bench rules",
         "bench wall",
         "ps",
         "top",
@@ -491,6 +492,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "wall",
         "wall spy",
         "wall filter",
+        "wall import",
         "wall protocols",
     ] {
         let words = || command.split_whitespace();

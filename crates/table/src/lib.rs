@@ -7,6 +7,7 @@
 //! | which is the longest prefix of this address? | [`prefix`]: one index entry, then a search within it |
 //! | what was last known of this key? | [`recent`]: one cache line; forgets by itself |
 //! | what belongs to this key, and what is oldest? | [`ageing`]: exact, in the order in which entries came |
+//! | which of sixteen rules does this match? | [`simd::lanes`]: all compared at once |
 //!
 //! The first three are built in bulk from what a user wrote. Cuckoo and rank are plain data plus a reference lookup in safe code: generated code
 //! embeds the data and repeats the lookup, so what a builder promises here is what a compiled filter relies on. Building is bounded for every
@@ -15,10 +16,11 @@
 //!
 //! Absent: anything that knows of packets, filters or rules.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod ageing;
 pub mod cuckoo;
 pub mod prefix;
 pub mod rank;
 pub mod recent;
+pub mod simd;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod import;
 mod l7_fw;
 mod l7_spy;
 pub mod ledger;

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub(crate) enum BenchArgs {
     /// Networks of apps, in packets per second of CPU time.
     Engine(EngineBenchArgs),
+    /// First-match rule lists, in nanoseconds per packet.
+    Rules(RulesBenchArgs),
     /// The wall, in CPU time per packet.
     Wall(WallBenchArgs),
 }
@@ -129,6 +131,70 @@ impl WallMode {
             WallMode::Cached => "cached",
             WallMode::Churn => "churn",
             WallMode::Synflood => "synflood",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RulesBenchArgs {
+    /// The rules, as ClassBench writes them, plain or gzip.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["shape", "n"])]
+    pub(crate) classbench: Option<PathBuf>,
+    /// A list that is made: `notes` or `sites`.
+    #[arg(
+        long,
+        value_name = "SHAPE",
+        hide_possible_values = true,
+        long_help = "A list that is made, one of those below"
+    )]
+    pub(crate) shape: Option<RulesShape>,
+    /// How many rules it has.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = whole(0..=8_000_000_usize), allow_negative_numbers = true)]
+    pub(crate) n: usize,
+    /// The headers [default: half points of rules, half random].
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        long_help = "The headers, a line each: src, dst, sport, dport and proto as decimals [default: half random points of random rules, half random headers]"
+    )]
+    pub(crate) headers: Option<PathBuf>,
+    /// Write the number of each header's rule, `-` for none.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) answers: Option<PathBuf>,
+    /// The instructions: `avx512`, `avx2`, `neon` or `portable` [default: the fastest].
+    #[arg(long, value_name = "ISA", hide_possible_values = true)]
+    pub(crate) isa: Option<IsaArg>,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A rule list that is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RulesShape {
+    /// known connections, N addresses that no packet has, new connections to port 80
+    Notes,
+    /// N rules between networks, hosts and services, from a seed
+    Sites,
+}
+
+/// Instructions that look-ups run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IsaArg {
+    Avx512,
+    Avx2,
+    Neon,
+    Portable,
+}
+
+impl From<IsaArg> for classify::rules::Isa {
+    fn from(isa: IsaArg) -> Self {
+        match isa {
+            IsaArg::Avx512 => Self::Avx512,
+            IsaArg::Avx2 => Self::Avx2,
+            IsaArg::Neon => Self::Neon,
+            IsaArg::Portable => Self::Portable,
         }
     }
 }

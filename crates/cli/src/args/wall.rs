@@ -15,6 +15,8 @@ pub(crate) enum WallArgs {
     Spy(SpyArgs),
     /// Accept, drop or reject packets by what their flows speak.
     Filter(WallFilterArgs),
+    /// Turn rules of iptables, nft, ipset or ClassBench into a program.
+    Import(ImportArgs),
     /// List the protocols that rules and reports can name.
     Protocols(ProtocolsArgs),
 }
@@ -24,6 +26,7 @@ impl WallArgs {
         match self {
             WallArgs::Spy(args) => args.json,
             WallArgs::Filter(args) => args.json,
+            WallArgs::Import(_) => false,
             WallArgs::Protocols(args) => args.json,
         }
     }
@@ -34,7 +37,7 @@ impl WallArgs {
             WallArgs::Spy(SpyArgs { from, .. }) | WallArgs::Filter(WallFilterArgs { from, .. }) => {
                 from.kind != Kind::Pcap
             }
-            WallArgs::Protocols(_) => false,
+            WallArgs::Import(_) | WallArgs::Protocols(_) => false,
         }
     }
 }
@@ -229,4 +232,23 @@ pub(crate) struct ProtocolsArgs {
     /// Print JSON: an object for each protocol.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// What iptables-save, `nft list ruleset`, `ipset save` or ClassBench wrote; `-` is standard input.
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The base chain [default: the only one with rules].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chain: Option<String>,
+    /// Its table [default: `filter`, or the only one].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+    /// Leave out what cannot be expressed.
+    #[arg(long)]
+    pub(crate) partial: bool,
+    /// Write the program to a file.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }

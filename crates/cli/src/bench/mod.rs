@@ -1,7 +1,9 @@
-//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine; and `sluss bench wall`, in [`wall`].
+//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine; `sluss bench wall`, in [`wall`]; and
+//! `sluss bench rules`, in [`rules`].
 
 mod loads;
 mod nets;
+mod rules;
 mod traffic;
 mod wall;
 
@@ -51,6 +53,7 @@ fn refused(error: &ConfigureError) -> Failure {
 pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     match args {
         BenchArgs::Engine(args) => engine_suite(args, terminal),
+        BenchArgs::Rules(args) => rules::run(args, terminal),
         BenchArgs::Wall(args) => wall::run(args, terminal),
     }
 }

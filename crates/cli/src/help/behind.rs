@@ -1,6 +1,6 @@
 //! What stands behind the options in the help of a command, and has sections of its own in its man page.
 
-use crate::args::{Net, WallMode};
+use crate::args::{Net, RulesShape, WallMode};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
@@ -81,11 +81,13 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "apps" => &APPS,
         "bench" => &BENCH,
         "bench engine" => &ENGINE,
+        "bench rules" => &RULES_BENCH,
         "bench wall" => &WALL_BENCH,
         "quickcheck" => &QUICKCHECK,
         "wall" => &WALL,
         "wall spy" => &WALL_SPY,
         "wall filter" => &WALL_FILTER,
+        "wall import" => &WALL_IMPORT,
         "wall protocols" => &WALL_PROTOCOLS,
         "ps" => &PS,
         "top" => &TOP,
@@ -315,6 +317,25 @@ const ENGINE: Behind = Behind {
     ..NOTHING
 };
 
+const RULES_BENCH: Behind = Behind {
+    notes: &[
+        "Times are medians of chunks of 256 headers: each header looked up on its own, and all in a batch. Answers are compared with a linear scan, for 10,000 \
+         headers or more. Rules count from 0.",
+    ],
+    table: Some(Table { heading: "Shapes", rows: described::<RulesShape> }),
+    examples: &[
+        "sluss bench rules --classbench rules.txt --json",
+        "sluss bench rules --shape notes --n 16384",
+    ],
+    exit_codes: &[
+        ("0", "measured, and all answers are those of the scan"),
+        ("2", "wrong flag, or a line that is no rule or no header"),
+        ("3", "no such file"),
+        ("4", "answers differ"),
+    ],
+    ..NOTHING
+};
+
 const WALL_BENCH: Behind = Behind {
     notes: &[
         "Packets are replayed from memory for two seconds of CPU time or more, that of changing their addresses included, and nDPI never makes \
@@ -330,6 +351,24 @@ const WALL_BENCH: Behind = Behind {
 };
 
 const WALL: Behind = Behind { ..NOTHING };
+
+const WALL_IMPORT: Behind = Behind {
+    notes: &[
+        "The program has the handlers `accept`, `drop` and `reject`, and decides about each packet as the rules do. A line that cannot be expressed is told with \
+         its number, and then nothing is written.",
+    ],
+    examples: &[
+        "iptables-save | sluss wall import - -o rules.pfm",
+        "sluss wall import rules.v4 sets.ipset --chain FORWARD",
+        "sluss match --count -F rules.pfm trace.pcap",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        ("2", "a line that cannot be expressed, or which chain is not clear"),
+        ("3", "no such file"),
+    ],
+    ..NOTHING
+};
 
 const WALL_SPY: Behind = Behind {
     notes: &[

@@ -2,6 +2,7 @@
 
 mod exact;
 mod filter;
+mod import;
 mod protocols;
 mod ran;
 mod spy;
@@ -16,6 +17,7 @@ pub(crate) fn run(args: &WallArgs, terminal: &Terminal) -> Result<Outcome, Failu
     match args {
         WallArgs::Spy(args) => spy::run(args, terminal),
         WallArgs::Filter(args) => filter::run(args, terminal),
+        WallArgs::Import(args) => import::run(args, terminal),
         WallArgs::Protocols(args) => protocols::run(args),
     }
 }

@@ -1,0 +1,119 @@
+//! From rules to the structure.
+
+use super::cell::CellBuilder;
+use super::cut::Cutter;
+use super::matching::Specials;
+use super::peel::Peeler;
+use super::sample::points;
+use super::shape::Spread;
+use super::{Address, Key, Rule, Rules};
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use table::simd::lanes::Isa;
+
+/// Packets whose cost is estimated.
+const SAMPLE: usize = 384;
+
+/// How to build a list.
+#[derive(Clone, Debug)]
+pub struct Options<A> {
+    /// Packets as they are expected: the structure is built so that these cost little. Without any, packets that match the rules, each alike often.
+    pub sample: Vec<Key<A>>,
+    /// Bytes that the structure may take; a list that needs more is an error. By default a gibibyte.
+    pub bytes_max: usize,
+    /// The instructions that look-ups run with; plain ones where the processor does not have these. By default the fastest.
+    pub isa: Isa,
+    /// Leaves out rules that repeat an earlier one, which no packet can match. By default they are.
+    pub drop_repeated: bool,
+}
+
+impl<A> Default for Options<A> {
+    fn default() -> Self {
+        Options { sample: Vec::new(), bytes_max: 1 << 30, isa: Isa::best(), drop_repeated: true }
+    }
+}
+
+/// Why a list was not built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// More rules than a list may have.
+    Rules {
+        /// So many there are.
+        rules: usize,
+        /// So many there may be.
+        max: usize,
+    },
+    /// More memory than [`Options::bytes_max`].
+    Bytes {
+        /// Rules of the list.
+        rules: usize,
+        /// Bytes when building stopped.
+        bytes: usize,
+        /// Bytes that there may be.
+        max: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Rules { rules, max } => write!(f, "{rules} rules: a list may have {max} at most"),
+            BuildError::Bytes { rules, bytes, max } => write!(
+                f,
+                "{rules} rules need more than {bytes} bytes of memory, where the limit is {max}: raise the limit or split the list"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl<A: Address> Rules<A> {
+    /// Builds the structure for these rules, the first of which has the highest priority. Time is about linear in their number.
+    ///
+    /// # Errors
+    /// See [`BuildError`].
+    pub fn build(rules: &[Rule<A>], options: &Options<A>) -> Result<Self, BuildError> {
+        if rules.len() > Self::MAX {
+            return Err(BuildError::Rules { rules: rules.len(), max: Self::MAX });
+        }
+        let specials = Specials::new(rules);
+        let ternary: Vec<_> = rules.iter().map(A::ternary).collect();
+        let peeler = Peeler {
+            cells: CellBuilder { rules, specials: &specials, cutter: Cutter::new(&ternary, options.isa) },
+            spreads: rules.iter().map(Spread::of).collect(),
+            sample: sample(rules, &options.sample),
+            bytes_max: options.bytes_max.saturating_sub(specials.bytes()),
+        };
+        let image = peeler.peel(numbers(rules, options.drop_repeated));
+        let max = options.bytes_max;
+        let image = image.map_err(|bytes| BuildError::Bytes { rules: rules.len(), bytes, max })?;
+        Ok(Rules { image, specials, isa: options.isa, len: rules.len() })
+    }
+}
+
+/// The rules that a packet can match.
+fn numbers<A: Address>(rules: &[Rule<A>], drop_repeated: bool) -> Vec<u32> {
+    let present = (0..rules.len() as u32).filter(|&number| !rules[number as usize].is_empty());
+    if !drop_repeated {
+        return present.collect();
+    }
+    let hash = RandomState::new();
+    let mut seen: HashMap<u64, u32> = HashMap::with_capacity(rules.len());
+    present
+        .filter(|&number| {
+            let rule = rules[number as usize].canonical();
+            let first = *seen.entry(hash.hash_one(&rule)).or_insert(number);
+            first == number || rules[first as usize].canonical() != rule
+        })
+        .collect()
+}
+
+/// The packets that costs are estimated with.
+fn sample<A: Address>(rules: &[Rule<A>], given: &[Key<A>]) -> Vec<Key<A>> {
+    let step = (given.len() / SAMPLE).max(1);
+    let given: Vec<Key<A>> = given.iter().step_by(step).take(SAMPLE).copied().collect();
+    if given.is_empty() { points(rules, 5).take(SAMPLE).collect() } else { given }
+}

@@ -1,0 +1,3 @@
+//! Tables that are read with vector instructions.
+
+pub mod lanes;
