@@ -3,3 +3,9 @@
 //! Absent: packets and their headers, files, the language of filters. Callers bring fields as numbers.
 
 #![forbid(unsafe_code)]
+
+#[cfg(all(test, loom))]
+mod models;
+pub mod set;
+pub mod swap;
+mod sync;
