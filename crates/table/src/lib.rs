@@ -16,7 +16,8 @@
 //!
 //! Absent: anything that knows of packets, filters or rules.
 
-#![deny(unsafe_code, unsafe_op_in_unsafe_fn)]
+#![deny(unsafe_code)]
+#![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod ageing;
 pub mod cuckoo;

@@ -13,7 +13,7 @@
 //! comparison of vectors here.
 
 use super::{Limit, TooLarge, check};
-use crate::simd::{Isa, NARROW, Vectors};
+use crate::simd::{Isa, NARROW, Ranked, Vectors};
 
 /// Boundaries of 32 bits, sorted.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Ranks32 {
     #[inline]
     #[must_use]
     pub fn rank(&self, x: u32) -> u32 {
-        self.isa.rank32(self, x)
+        self.isa.rank(self, x)
     }
 
     /// The rank of each number.
@@ -133,21 +133,7 @@ impl Ranks32 {
     /// If there is less room than there are numbers.
     pub fn ranks(&self, keys: &[u32], ranks: &mut [u32]) {
         assert!(ranks.len() >= keys.len(), "room for the rank of each number");
-        self.isa.ranks32(self, keys, ranks);
-    }
-
-    /// The rank, by these instructions.
-    #[inline(always)]
-    pub(crate) fn rank_by<V: Vectors>(&self, vectors: V, x: u32) -> u32 {
-        let entry = self.root[(x >> self.low_bits) as usize];
-        let (count, at) = (entry >> AT_BITS, (entry & AT_MASK) as usize);
-        let low = x & low_mask(self.low_bits);
-        if count == DENSE {
-            let word = self.words[at + (low >> 6) as usize];
-            return word.before + (word.bits & (u64::MAX >> (63 - (low & 63)))).count_ones();
-        }
-        let lows = self.lows[at..].first_chunk().expect("numbers behind the last boundary");
-        at as u32 + vectors.at_most16(lows, count, low as u16)
+        self.isa.ranks(self, keys, ranks);
     }
 
     /// Bytes of memory.
@@ -166,6 +152,23 @@ impl Ranks32 {
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+}
+
+impl Ranked for Ranks32 {
+    type Key = u32;
+
+    #[inline(always)]
+    fn rank_by<V: Vectors>(&self, vectors: V, x: u32) -> u32 {
+        let entry = self.root[(x >> self.low_bits) as usize];
+        let (count, at) = (entry >> AT_BITS, (entry & AT_MASK) as usize);
+        let low = x & low_mask(self.low_bits);
+        if count == DENSE {
+            let word = self.words[at + (low >> 6) as usize];
+            return word.before + (word.bits & (u64::MAX >> (63 - (low & 63)))).count_ones();
+        }
+        let lows = self.lows[at..].first_chunk().expect("numbers behind the last boundary");
+        at as u32 + vectors.at_most16(lows, count, low as u16)
     }
 }
 

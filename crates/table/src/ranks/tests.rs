@@ -106,7 +106,7 @@ fn dense_chunks() {
 #[cfg_attr(miri, ignore = "too long")]
 fn trees_of_every_shape() {
     for count in [8_u32, 9, 71, 72, 73, 80, 647, 648, 649, 5832, 5833, 52_488, 52_489] {
-        check((0..count).map(|i| u128::from(i) << 90 | u128::from(i) * 977).collect(), &[]);
+        check((0..count).map(|i| (u128::from(i) << 90) | (u128::from(i) * 977)).collect(), &[]);
     }
 }
 
@@ -134,7 +134,7 @@ fn every_size_of_root() {
 fn memory_is_bounded_for_hostile_lists() {
     for per_chunk in [61, 62, 63, 200] {
         let starts: Vec<u32> =
-            (0..4096_u32).flat_map(|top| (0..per_chunk).map(move |i| top << 20 | 13 * i)).collect();
+            (0..4096_u32).flat_map(|top| (0..per_chunk).map(move |i| (top << 20) | (13 * i))).collect();
         let table = Ranks32::new(&starts, Limit::default()).unwrap();
         let bound = 19 * starts.len() + (4 << 20) + 200;
         assert!(table.bytes() <= bound, "{per_chunk}: {} > {bound}", table.bytes());

@@ -9,7 +9,7 @@
 //! searching", 2017, call it a B-tree layout.)
 
 use super::{Limit, TooLarge, check};
-use crate::simd::{Isa, Vectors, WIDE};
+use crate::simd::{Isa, Ranked, Vectors, WIDE};
 
 /// Boundaries of 64 bits, sorted.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Ranks64 {
     #[inline]
     #[must_use]
     pub fn rank(&self, x: u64) -> u32 {
-        self.isa.rank64(self, x)
+        self.isa.rank(self, x)
     }
 
     /// The rank of each number.
@@ -94,22 +94,7 @@ impl Ranks64 {
     /// If there is less room than there are numbers.
     pub fn ranks(&self, keys: &[u64], ranks: &mut [u32]) {
         assert!(ranks.len() >= keys.len(), "room for the rank of each number");
-        self.isa.ranks64(self, keys, ranks);
-    }
-
-    /// The rank, by these instructions.
-    #[inline(always)]
-    pub(crate) fn rank_by<V: Vectors>(&self, vectors: V, x: u64) -> u32 {
-        // The only number that is not below what stands for a missing boundary.
-        if x == u64::MAX {
-            return self.boundaries as u32;
-        }
-        let (&last, upper) = self.levels.split_last().expect("at least one level");
-        let mut node = 0;
-        for &level in upper {
-            node = WAYS as u32 * node + vectors.at_most64(&self.nodes[(level + node) as usize].0, x);
-        }
-        WIDE as u32 * node + vectors.at_most64(&self.nodes[(last + node) as usize].0, x)
+        self.isa.ranks(self, keys, ranks);
     }
 
     /// Bytes of memory.
@@ -122,5 +107,23 @@ impl Ranks64 {
     #[must_use]
     pub fn boundaries(&self) -> usize {
         self.boundaries
+    }
+}
+
+impl Ranked for Ranks64 {
+    type Key = u64;
+
+    #[inline(always)]
+    fn rank_by<V: Vectors>(&self, vectors: V, x: u64) -> u32 {
+        // The only number that is not below what stands for a missing boundary.
+        if x == u64::MAX {
+            return self.boundaries as u32;
+        }
+        let (&last, upper) = self.levels.split_last().expect("at least one level");
+        let mut node = 0;
+        for &level in upper {
+            node = WAYS as u32 * node + vectors.at_most64(&self.nodes[(level + node) as usize].0, x);
+        }
+        WIDE as u32 * node + vectors.at_most64(&self.nodes[(last + node) as usize].0, x)
     }
 }

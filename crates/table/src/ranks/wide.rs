@@ -9,7 +9,7 @@
 //! network; those of one network are searched without branches.
 
 use super::{Limit, Ranks64, TooLarge, check};
-use crate::simd::{Isa, Vectors};
+use crate::simd::{Isa, Ranked, Vectors};
 
 /// Boundaries of 128 bits, sorted.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Ranks128 {
     #[inline]
     #[must_use]
     pub fn rank(&self, x: u128) -> u32 {
-        self.isa.rank128(self, x)
+        self.isa.rank(self, x)
     }
 
     /// The rank of each number.
@@ -83,21 +83,7 @@ impl Ranks128 {
     /// If there is less room than there are numbers.
     pub fn ranks(&self, keys: &[u128], ranks: &mut [u32]) {
         assert!(ranks.len() >= keys.len(), "room for the rank of each number");
-        self.isa.ranks128(self, keys, ranks);
-    }
-
-    /// The rank, by these instructions.
-    #[inline(always)]
-    pub(crate) fn rank_by<V: Vectors>(&self, vectors: V, x: u128) -> u32 {
-        let upper = (x >> 64) as u64;
-        let behind = self.uppers.rank_by(vectors, upper) as usize;
-        let Some(at) = behind.checked_sub(1) else { return 0 };
-        let (group, next) = (self.groups[at], self.groups[behind]);
-        if group.upper < upper {
-            return next.first;
-        }
-        let lowers = &self.lowers[group.first as usize..next.first as usize];
-        group.first + at_most(lowers, x as u64)
+        self.isa.ranks(self, keys, ranks);
     }
 
     /// Bytes of memory.
@@ -110,6 +96,23 @@ impl Ranks128 {
     #[must_use]
     pub fn boundaries(&self) -> usize {
         self.lowers.len()
+    }
+}
+
+impl Ranked for Ranks128 {
+    type Key = u128;
+
+    #[inline(always)]
+    fn rank_by<V: Vectors>(&self, vectors: V, x: u128) -> u32 {
+        let upper = (x >> 64) as u64;
+        let behind = self.uppers.rank_by(vectors, upper) as usize;
+        let Some(at) = behind.checked_sub(1) else { return 0 };
+        let (group, next) = (self.groups[at], self.groups[behind]);
+        if group.upper < upper {
+            return next.first;
+        }
+        let lowers = &self.lowers[group.first as usize..next.first as usize];
+        group.first + at_most(lowers, x as u64)
     }
 }
 

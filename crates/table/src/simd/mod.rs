@@ -8,8 +8,6 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::ranks::{Ranks32, Ranks64, Ranks128};
-
 /// Numbers of 16 bits that may be read for one comparison.
 pub const NARROW: usize = 64;
 /// Numbers of 64 bits that are compared at once.
@@ -81,44 +79,43 @@ impl Isa {
     }
 }
 
-macro_rules! looked_up {
-    ($one:ident $many:ident $table:ty, $key:ty) => {
-        impl Isa {
-            /// The rank of a number.
-            ///
-            /// INVARIANT: tables keep only what [`Isa::here`] has returned.
-            #[inline]
-            pub(crate) fn $one(self, table: &$table, x: $key) -> u32 {
-                match self {
-                    // SAFETY: by the invariant, `Isa::here` found these instructions on this processor.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => unsafe { x86::avx2::$one(table, x) },
-                    // SAFETY: likewise.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => unsafe { x86::avx512::$one(table, x) },
-                    _ => table.rank_by(portable::Portable, x),
-                }
-            }
-
-            /// The rank of each number.
-            pub(crate) fn $many(self, table: &$table, keys: &[$key], ranks: &mut [u32]) {
-                match self {
-                    // SAFETY: as for one number.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => unsafe { x86::avx2::$many(table, keys, ranks) },
-                    // SAFETY: likewise.
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => unsafe { x86::avx512::$many(table, keys, ranks) },
-                    _ => keys
-                        .iter()
-                        .zip(ranks)
-                        .for_each(|(&x, rank)| *rank = table.rank_by(portable::Portable, x)),
-                }
-            }
-        }
-    };
+/// A table that is looked up with vectors.
+pub(crate) trait Ranked {
+    /// Its numbers.
+    type Key: Copy;
+    /// The rank of a number. Inlined, since only then is it compiled for the instructions.
+    fn rank_by<V: Vectors>(&self, vectors: V, key: Self::Key) -> u32;
 }
 
-looked_up!(rank32 ranks32 Ranks32, u32);
-looked_up!(rank64 ranks64 Ranks64, u64);
-looked_up!(rank128 ranks128 Ranks128, u128);
+impl Isa {
+    /// The rank of a number.
+    ///
+    /// INVARIANT: tables keep only what [`Isa::here`] has returned.
+    #[inline]
+    pub(crate) fn rank<T: Ranked>(self, table: &T, key: T::Key) -> u32 {
+        match self {
+            // SAFETY: by the invariant, `Isa::here` found these instructions on this processor.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { x86::rank_avx2(table, key) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { x86::rank_avx512(table, key) },
+            _ => table.rank_by(portable::Portable, key),
+        }
+    }
+
+    /// The rank of each number.
+    pub(crate) fn ranks<T: Ranked>(self, table: &T, keys: &[T::Key], ranks: &mut [u32]) {
+        match self {
+            // SAFETY: as for one number.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { x86::ranks_avx2(table, keys, ranks) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { x86::ranks_avx512(table, keys, ranks) },
+            _ => {
+                keys.iter().zip(ranks).for_each(|(&key, rank)| *rank = table.rank_by(portable::Portable, key))
+            }
+        }
+    }
+}

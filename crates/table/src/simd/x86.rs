@@ -1,7 +1,6 @@
 //! AVX2 and AVX-512.
 
-use super::{NARROW, Vectors, WIDE};
-use crate::ranks::{Ranks32, Ranks64, Ranks128};
+use super::{NARROW, Ranked, Vectors, WIDE};
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::*;
 
@@ -86,30 +85,18 @@ impl Vectors for Avx512 {
 }
 
 macro_rules! look_ups {
-    ($vectors:ident, $features:literal) => {
-        look_ups!($vectors, $features, rank32 ranks32 Ranks32, u32);
-        look_ups!($vectors, $features, rank64 ranks64 Ranks64, u64);
-        look_ups!($vectors, $features, rank128 ranks128 Ranks128, u128);
-    };
-    ($vectors:ident, $features:literal, $one:ident $many:ident $table:ty, $key:ty) => {
+    ($vectors:ident, $features:literal, $one:ident, $many:ident) => {
         #[target_feature(enable = $features)]
-        pub(in crate::simd) fn $one(table: &$table, x: $key) -> u32 {
-            table.rank_by($vectors(()), x)
+        pub(super) fn $one<T: Ranked>(table: &T, key: T::Key) -> u32 {
+            table.rank_by($vectors(()), key)
         }
 
         #[target_feature(enable = $features)]
-        pub(in crate::simd) fn $many(table: &$table, keys: &[$key], ranks: &mut [u32]) {
-            keys.iter().zip(ranks).for_each(|(&x, rank)| *rank = table.rank_by($vectors(()), x));
+        pub(super) fn $many<T: Ranked>(table: &T, keys: &[T::Key], ranks: &mut [u32]) {
+            keys.iter().zip(ranks).for_each(|(&key, rank)| *rank = table.rank_by($vectors(()), key));
         }
     };
 }
 
-pub(super) mod avx2 {
-    use super::*;
-    look_ups!(Avx2, "avx2,bmi2,popcnt");
-}
-
-pub(super) mod avx512 {
-    use super::*;
-    look_ups!(Avx512, "avx512f,avx512bw,avx2,bmi2,popcnt");
-}
+look_ups!(Avx2, "avx2,bmi2,popcnt", rank_avx2, ranks_avx2);
+look_ups!(Avx512, "avx512f,avx512bw,avx2,bmi2,popcnt", rank_avx512, ranks_avx512);
