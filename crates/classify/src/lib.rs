@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod lists;
 #[cfg(all(test, loom))]
 mod models;
 pub mod set;

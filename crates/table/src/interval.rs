@@ -18,6 +18,16 @@ pub trait Key: Copy + Ord + Hash + std::fmt::Debug + sealed::Bits {
         self.next()
     }
 
+    /// The least number.
+    fn least() -> Self {
+        Self::ZERO
+    }
+
+    /// The largest number.
+    fn largest() -> Self {
+        Self::MAX
+    }
+
     /// The number before; `None` before the least.
     fn below(self) -> Option<Self> {
         self.previous()

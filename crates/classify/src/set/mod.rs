@@ -23,7 +23,7 @@ pub use live::{LiveReader, LiveSet, Update};
 pub use pair::PairSet;
 pub use port::PortSet;
 pub use shared::SharedSets;
-pub use table::ranks::{Limit, TooLarge};
+pub use table::ranks::{Limit, RankMap, RankSet, Ranks32, Ranks64, Ranks128, TooLarge};
 
 /// A set of MAC addresses, in the lower 48 bits of a number.
 ///
