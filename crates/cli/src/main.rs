@@ -34,6 +34,7 @@ mod quickcheck;
 mod reader;
 mod registry;
 mod run;
+mod set;
 mod shell;
 mod signals;
 mod table;
@@ -92,6 +93,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => run::run(args, terminal),
         Command::Wall(args) => wall::run(args, terminal),
+        Command::Set(args) => set::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Quickcheck(args) => quickcheck::run(args),

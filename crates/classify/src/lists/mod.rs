@@ -19,7 +19,7 @@ mod json;
 mod nft;
 mod plain;
 
-use crate::set::AddressSpans;
+use crate::set::{AddressMap, AddressSpans, Limit, TooLarge};
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -175,6 +175,20 @@ impl List {
         self.numbers.insert(value.to_owned(), next);
         self.names.push(value.to_owned());
         next
+    }
+
+    /// The map of its entries with values: of two that hold an address the narrower decides, of two that are equally wide the later.
+    ///
+    /// # Errors
+    /// [`TooLarge`].
+    pub fn map(&self, limit: Limit) -> Result<AddressMap, TooLarge> {
+        let mut v4 = self.values4.clone();
+        v4.reverse();
+        v4.sort_by_key(|&(low, high, _)| high - low);
+        let mut v6 = self.values6.clone();
+        v6.reverse();
+        v6.sort_by_key(|&(low, high, _)| high - low);
+        AddressMap::first_match(&v4, &v6, limit)
     }
 
     /// The addresses without those that exceptions take out. As in ipset, the narrower of two entries decides, so what is held by an

@@ -23,7 +23,9 @@ pub use live::{LiveReader, LiveSet, Update};
 pub use pair::PairSet;
 pub use port::PortSet;
 pub use shared::SharedSets;
+pub use table::interval::{prefix, union};
 pub use table::ranks::{Limit, RankMap, RankSet, Ranks32, Ranks64, Ranks128, TooLarge};
+pub use table::simd::Isa;
 
 /// A set of MAC addresses, in the lower 48 bits of a number.
 ///

@@ -298,18 +298,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_line_is_told_with_its_place() {
-        for (line, message) in [
-            ("10.0.0.1/8", "bits of the address"),
-            ("10.0.0.256", "expected"),
-            ("10.0.0.9-10.0.0.1", "10.0.0.1-10.0.0.9"),
-            ("nowhere.example", "unknown host"),
-        ] {
+        for line in ["10.0.0.1/8", "10.0.0.256", "10.0.0.9-10.0.0.1", "nowhere.example"] {
             let error =
                 compiler(format!("{}{line}\n", list(LARGE, 0))).compile("host in {@list}").unwrap_err();
-            let text = error.to_string();
-            let shown = format!("{error:?}");
-            assert!(text.contains(&format!("line {}", LARGE + 2)), "{line}: {text}");
-            assert!(text.contains(message) || shown.contains(message), "{line}: {text} {shown}");
+            assert!(
+                error.to_string().contains(&format!("line {}, column 1, `{line}`", LARGE + 2)),
+                "{error}"
+            );
         }
         let error = compiler(list(LARGE, 0)).compile("ip6 host in {@list}").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
