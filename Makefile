@@ -34,7 +34,7 @@ fuzz:            ## a long differential run against libpcap (SECONDS_PER_TARGET=
 	@scripts/fuzz.sh
 
 models:          ## what crosses threads, in every order, under loom
-	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p sluss-engine --release --lib models
+	CARGO_TARGET_DIR=target/loom RUSTFLAGS="--cfg loom" cargo test -p sluss-engine -p sluss-classify --release --lib models
 
 miri:            ## packet memory, rings, tables and the front of the compiler under Miri, where a nightly toolchain has it
 	@scripts/miri.sh

@@ -4,4 +4,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod lists;
+#[cfg(all(test, loom))]
+mod models;
 pub mod rules;
+pub mod set;
+pub mod swap;
+mod sync;

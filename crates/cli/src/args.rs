@@ -4,6 +4,7 @@
 
 mod bench;
 mod quickcheck;
+mod set;
 mod snsh;
 mod wall;
 
@@ -19,6 +20,7 @@ use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
+pub(crate) use set::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};
 pub(crate) use snsh::SnshArgs;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -83,6 +85,9 @@ pub(crate) enum Command {
     /// Tell what flows speak, and filter by it.
     #[command(subcommand)]
     Wall(WallArgs),
+    /// Check, join and ask lists of addresses of any size.
+    #[command(subcommand)]
+    Set(SetArgs),
     /// List the types of apps, or tell all about some.
     Apps(AppsArgs),
     /// Measure what a packet costs in a network of apps.
@@ -128,6 +133,7 @@ impl Command {
             Command::Blast(args) => args.json,
             Command::Run(args) => args.json,
             Command::Wall(args) => args.wants_json(),
+            Command::Set(args) => args.wants_json(),
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
             Command::Bench(BenchArgs::Wall(args)) => args.json,

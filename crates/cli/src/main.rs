@@ -35,6 +35,7 @@ mod quickcheck;
 mod reader;
 mod registry;
 mod run;
+mod set;
 mod shell;
 mod signals;
 mod table;
@@ -101,6 +102,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         },
         Command::Snsh(args) => lua::shell(args, lua::tree(cli.snabb.as_deref()).as_deref(), terminal),
         Command::Wall(args) => wall::run(args, terminal),
+        Command::Set(args) => set::run(args, terminal),
         Command::Apps(args) => catalogue::run(args),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Quickcheck(args) => quickcheck::run(args),

@@ -79,6 +79,7 @@ impl Options {
         }
         options.prefetch_distance = self.prefetch_distance;
         options.code_bytes_max = self.code_bytes_max;
+        options.member_entry = crate::exec::member_entry();
         options
     }
 

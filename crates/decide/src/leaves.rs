@@ -264,7 +264,7 @@ impl Source {
                     }
                 }
                 Err(error @ NoCode::TooLarge { .. }) => return Err(error.into()),
-                Err(NoCode::TooComplex) => {}
+                Err(NoCode::TooComplex | NoCode::Members) => {}
             }
         }
         Ok(Source::Interpreted(Box::new(checked)))

@@ -45,8 +45,8 @@ pub use exec::{NoExec, Packet, Refusal};
 pub use ir::tree::{Clause, Set, SetId, Tree, TreeId, TreeNode};
 pub use ir::verify::Violation;
 pub use ir::{
-    Arm, BinOp, CmpOp, Cond, CondId, Graph, Node, NodeId, Order, Pool, REJECT, Size, Spans, Switch, Value,
-    ValueId,
+    Arm, BinOp, CmpOp, Cond, CondId, Graph, Members, MembersId, Node, NodeId, Order, Pool, REJECT, Size,
+    Spans, Switch, Value, ValueId, WORDS_MAX,
 };
 pub use leaves::{LeafTable, LeafValues};
 pub use span::Span;

@@ -44,7 +44,7 @@ impl Compiler {
     /// As [`Compiler::compile`], and where so many values must be kept at once that no function should have them.
     pub fn to_c(&self, source: &str, name: &str) -> Result<String, Error> {
         let written = || {
-            let graph = self.graph(source, Passes::C)?;
+            let graph = self.without_tables().graph(source, Passes::C)?;
             let function = c::function(graph.verified(), name, c::Returns::Flag, source);
             function.map_err(|_| Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)))
         };
@@ -77,7 +77,7 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::compile_match`], and where so many values must be kept at once that no function should have them.
     pub fn match_to_c(&self, source: &str, name: &str) -> Result<String, Error> {
-        let read = self.read_match(source)?;
+        let read = self.without_tables().read_match(source)?;
         let graph = read.graph_with_values(self, Passes::C)?;
         let numbers: Vec<u32> = read.lowered.leaves.iter().map(|(handler, _)| handler).collect();
         let function = c::function(graph.verified(), name, c::Returns::Calls(&numbers), read.text());

@@ -25,7 +25,7 @@ impl Compiler {
     /// cells.
     pub fn to_cbpf(&self, source: &str) -> Result<Vec<Insn>, Error> {
         let written = || {
-            let graph = self.graph(source, Passes::CBPF)?;
+            let graph = self.without_tables().graph(source, Passes::CBPF)?;
             let refused = |why: cbpf::NoProgram| Diagnostic::new(Code::Limit, whole(source), why.to_string());
             cbpf::program(graph.verified(), &[]).map_err(|why| Box::new(refused(why)))
         };

@@ -41,6 +41,7 @@ pub struct Compiler {
     pub(crate) backend: Backend,
     prefetch_distance: u32,
     baseline: bool,
+    tables: bool,
     pub(crate) inputs: Vec<String>,
     pub(crate) substitutions: BTreeMap<String, String>,
 }
@@ -73,6 +74,7 @@ impl Compiler {
             backend: Backend::Auto,
             prefetch_distance: Self::PREFETCH_DISTANCE,
             baseline: false,
+            tables: true,
             inputs: Vec::new(),
             substitutions: BTreeMap::new(),
         }
@@ -317,6 +319,11 @@ impl Compiler {
         self.decide_options().passes()
     }
 
+    /// The same compiler for what runs elsewhere: large sets are written out.
+    pub(crate) fn without_tables(&self) -> Compiler {
+        Compiler { tables: false, ..self.clone() }
+    }
+
     /// How decisions are made ready to run.
     pub(crate) fn decide_options(&self) -> decide::Options {
         let mut options = decide::Options::default();
@@ -338,6 +345,7 @@ impl Compiler {
             dialect: self.dialect,
             names: &*self.names,
             limits: self.limits,
+            tables: self.tables,
         }
     }
 

@@ -27,7 +27,7 @@ impl Compiler {
     /// As [`Compiler::compile`], and where so many values must be kept at once that no function should have them.
     pub fn to_lua(&self, source: &str) -> Result<String, Error> {
         let written = || {
-            let graph = self.graph(source, Passes::LUA)?;
+            let graph = self.without_tables().graph(source, Passes::LUA)?;
             let chunk = lua::chunk(graph.verified(), lua::Answers::Flag, &[], source);
             chunk.map_err(|_| Box::new(Diagnostic::new(Code::Limit, whole(source), TOO_COMPLEX)))
         };
@@ -53,7 +53,7 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::compile_match`], and where so many values must be kept at once that no function should have them.
     pub fn match_to_lua(&self, source: &str) -> Result<String, Error> {
-        let read = self.read_match(source)?;
+        let read = self.without_tables().read_match(source)?;
         let graph = read.graph_with_values(self, Passes::LUA)?;
         let handlers = &read.lowered.handlers;
         let of_leaves: Vec<&str> =

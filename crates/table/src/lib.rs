@@ -4,6 +4,7 @@
 //! |---|---|
 //! | is this one of those keys, and which? | [`cuckoo`]: two probes, whatever the number of keys |
 //! | in which of those ranges does this lie? | [`rank`]: a search without branches |
+//! | in which of millions of ranges, prefixes or hosts? | [`ranks`]: two or three cache lines, built from [`interval`]s |
 //! | which is the longest prefix of this address? | [`prefix`]: one index entry, then a search within it |
 //! | what was last known of this key? | [`recent`]: one cache line; forgets by itself |
 //! | what belongs to this key, and what is oldest? | [`ageing`]: exact, in the order in which entries came |
@@ -16,11 +17,15 @@
 //!
 //! Absent: anything that knows of packets, filters or rules.
 
+#![deny(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod ageing;
 pub mod cuckoo;
+pub mod interval;
 pub mod prefix;
 pub mod rank;
+pub mod ranks;
 pub mod recent;
+#[allow(unsafe_code)]
 pub mod simd;

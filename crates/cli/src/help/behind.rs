@@ -89,6 +89,11 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "wall filter" => &WALL_FILTER,
         "wall import" => &WALL_IMPORT,
         "wall protocols" => &WALL_PROTOCOLS,
+        "set" => &SET,
+        "set build" => &SET_BUILD,
+        "set check" => &SET_CHECK,
+        "set test" => &SET_TEST,
+        "set stats" => &SET_STATS,
         "ps" => &PS,
         "top" => &TOP,
         "completions" => &COMPLETIONS,
@@ -428,6 +433,56 @@ const QUICKCHECK: Behind = Behind {
         REFUSED,
         INTERNAL,
     ],
+    ..NOTHING
+};
+
+const SET: Behind = Behind { ..NOTHING };
+
+const WRONG_LIST: (&str, &str) = ("2", "the list is wrong, or a flag");
+
+/// What a list may be.
+const LISTS: &str = "A list has an entry a line: an address, a prefix, a range, a port, a MAC address, or an address and a port \
+     (10.0.0.1,80); `#` and `;` begin comments, and a word behind an address is its value. Told by content, it may be what `ipset save` or \
+     `nft list ruleset` prints, CSV with a column `ip`, or JSON, as FireHOL, Spamhaus and AbuseIPDB publish them.";
+
+const SET_BUILD: Behind = Behind {
+    notes: &[
+        LISTS,
+        "What overlaps or touches is joined; prefixes that are left are written as prefixes, and other intervals as ranges.",
+    ],
+    examples: &["sluss set build drop.txt level1.netset -o bad.txt"],
+    exit_codes: &[("0", "written"), WRONG_LIST, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const SET_CHECK: Behind = Behind {
+    notes: &[LISTS],
+    examples: &["sluss set check level1.netset", "sluss set check --name bad ipset.save"],
+    exit_codes: &[("0", "nothing is wrong"), WRONG_LIST, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const SET_TEST: Behind = Behind {
+    notes: &[
+        LISTS,
+        "Each answer is a line: what was asked, a tab, and yes or no; for a map, the value or no. What is no address is told on standard error \
+         with its line, and the others are answered.",
+    ],
+    examples: &["sluss set test bad.txt 192.0.2.1 2001:db8::1", "sluss set test bad.txt - < addresses.txt"],
+    exit_codes: &[
+        ("0", "all are members"),
+        ("1", "one is not"),
+        ("2", "the list is wrong, a flag, or what was asked"),
+        REFUSED,
+        INTERNAL,
+    ],
+    ..NOTHING
+};
+
+const SET_STATS: Behind = Behind {
+    notes: &[LISTS],
+    examples: &["sluss set stats bad.txt"],
+    exit_codes: &[("0", "done"), WRONG_LIST, REFUSED, INTERNAL],
     ..NOTHING
 };
 

@@ -13,8 +13,8 @@ mod packet;
 
 pub use count::count_ones;
 pub use memory::Refusal;
-pub(crate) use native::NativeValues;
 pub use native::{NativeFilter, NativeList, NativeWithInputs, NoExec};
+pub(crate) use native::{NativeValues, member_entry};
 pub use packet::Packet;
 
 #[cfg(test)]

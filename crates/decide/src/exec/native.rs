@@ -1,16 +1,18 @@
 //! A compiled filter or program behind a safe interface.
 //!
 //! The code comes from a graph that the verifier has passed, and reads no byte behind the captured length that it is given; the packet is a slice, so
-//! that length is right. It allocates nothing, calls nothing, and stores only answers and its own stack slots. The pages stay mapped as
+//! that length is right. It allocates nothing, calls nothing but sets that the filter keeps alive, and stores only answers and its own stack slots. The pages stay mapped as
 //! long as the filter lives.
 
 use super::memory::{Placed, Refusal, Way};
 use crate::burst::{Bits, Leaves, Written};
 use crate::exec::Packet;
+use crate::ir::{Members, WORDS_MAX};
 use crate::target::lir::NoCode;
 use crate::target::x64::{MachineCode, ValuesCode};
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Machine code, ready to run. `W` is what its burst entry writes.
 #[derive(Debug)]
@@ -24,6 +26,34 @@ pub struct NativeFilter<W = Bits> {
     /// INVARIANT: the offset of an entry that writes `W`: a `MachineCode<W>` has no other.
     burst: usize,
     writes: PhantomData<W>,
+    /// INVARIANT: all sets whose addresses the code has.
+    _members: Vec<Arc<Arc<dyn Members>>>,
+}
+
+/// Asks a large set, for machine code.
+///
+/// # Safety
+/// `set` points to a set, and `row` to as many numbers as its rows have.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "sysv64" fn is_member(set: *const Arc<dyn Members>, row: *const u32) -> u32 {
+    // SAFETY: the caller's promise.
+    let set = unsafe { &*set };
+    // SAFETY: likewise; `words` is at most the length of the row in a frame, which `Pool::is_member` has checked against the values.
+    let row = unsafe { std::slice::from_raw_parts(row, set.words().min(WORDS_MAX)) };
+    u32::from(set.contains(row))
+}
+
+/// The address of the function that asks a large set.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn member_entry() -> Option<u64> {
+    let entry: unsafe extern "sysv64" fn(*const Arc<dyn Members>, *const u32) -> u32 = is_member;
+    Some(entry as usize as u64)
+}
+
+/// No machine code, no function.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn member_entry() -> Option<u64> {
+    None
 }
 
 /// Machine code whose burst entry writes the number of each packet's leaf.
@@ -100,7 +130,8 @@ impl<W> NativeFilter<W> {
             return Err(NoExec::Platform);
         }
         let placed = Placed::new(code.bytes(), ways).map_err(NoExec::Refused)?;
-        Ok(NativeFilter { code: placed, one: code.one(), burst: code.burst(), writes: PhantomData })
+        let (one, burst, members) = (code.one(), code.burst(), code.members());
+        Ok(NativeFilter { code: placed, one, burst, writes: PhantomData, _members: members })
     }
 
     /// The address of the code for one packet, for callers that cannot go through [`NativeFilter::run`]. It is valid

@@ -204,3 +204,81 @@ fn in_parent_and_child() {
     }
     println!("played");
 }
+
+/// Rows that add up to something even: asked with two values, one of them computed, and with values that live across the call.
+#[derive(Debug)]
+struct EvenSums(std::sync::Arc<std::sync::atomic::AtomicU32>);
+
+impl crate::ir::Members for EvenSums {
+    fn words(&self) -> usize {
+        2
+    }
+
+    fn contains(&self, row: &[u32]) -> bool {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        row.iter().fold(0_u32, |sum, &number| sum.wrapping_add(number)).is_multiple_of(2)
+    }
+
+    fn describe(&self) -> String {
+        "even sums".into()
+    }
+}
+
+#[test]
+fn large_sets_are_called_and_nothing_is_lost_on_the_way() {
+    use crate::ir::BinOp;
+    use crate::{Decision, Leaves, Options, Tree};
+    let calls = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let set: std::sync::Arc<dyn crate::ir::Members> =
+        std::sync::Arc::new(EvenSums(std::sync::Arc::clone(&calls)));
+    let mut tree = Tree::default();
+    let bytes: Vec<_> = (0..6).map(|at| tree.pool.at(at, crate::ir::Size::B1)).collect();
+    let sum = tree.pool.op(BinOp::Add, bytes[2], bytes[3]);
+    // An input and the wire length have registers that a call destroys.
+    let (input, length) = (tree.pool.input(1), tree.pool.value(crate::ir::Value::Len));
+    let asked = [[bytes[0], bytes[1]], [sum, input], [length, bytes[4]]];
+    let mut tests = Vec::new();
+    for words in asked {
+        let cond = tree.pool.is_member(&words, std::sync::Arc::clone(&set));
+        tests.push(tree.test(cond));
+        let later = tree.pool.op(BinOp::Xor, words[0], words[1]);
+        let nine = tree.pool.constant(9);
+        let cond = tree.pool.cond(crate::ir::Cond::Cmp(crate::ir::CmpOp::Eq, later, nine));
+        let equal = tree.push(crate::ir::tree::TreeNode::Test(cond), crate::Span::default());
+        tests.push(tree.not(equal));
+    }
+    let all = tree.all(&tests);
+    let odd = tree.has_bits(bytes[5], 1);
+    let both = tree.all(&[tests[0], odd]);
+    let arms = vec![(all, 1), (both, 2)];
+    let native: Decision<Leaves> =
+        Decision::of_tree(tree.clone(), arms.clone(), &Options::default()).unwrap();
+    let options = Options { backend: crate::Backend::Interpreter, ..Options::default() };
+    let reference: Decision<Leaves> = Decision::of_tree(tree, arms, &options).unwrap();
+    assert_eq!(native.fallback_reason(), None);
+    let mut random = 7_u64;
+    let mut next = || {
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (random >> 33) as u8
+    };
+    let packets: Vec<Vec<u8>> = (0..1000).map(|i| (0..i % 8).map(|_| next() % 12).collect()).collect();
+    let rows: Vec<u32> = packets.iter().flat_map(|_| [u32::from(next()), u32::from(next())]).collect();
+    let burst: Vec<Packet<'_>> =
+        packets.iter().map(|data| Packet::new(data, data.len() as u32 + 3)).collect();
+    let mut leaves = vec![9; packets.len()];
+    native.run_burst_with(&burst, &rows, &mut leaves);
+    let before = calls.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(before > 300, "{before}");
+    let mut seen = [0; 3];
+    for ((packet, row), leaf) in packets.iter().zip(rows.chunks(2)).zip(leaves) {
+        let wire_len = packet.len() as u32 + 3;
+        let expected = reference.leaf_with(packet, wire_len, row);
+        seen[expected as usize] += 1;
+        assert_eq!(
+            (native.leaf_with(packet, wire_len, row), leaf),
+            (expected, expected),
+            "{packet:?} {row:?}"
+        );
+    }
+    assert!(seen.iter().all(|&count| count > 10), "{seen:?}");
+}

@@ -5,7 +5,7 @@
 
 use super::interner::Interner;
 use super::origin::{Origin, Origins, Spans};
-use super::pool::{CondId, Pool, Value, ValueId, pair};
+use super::pool::{Cond, CondId, Pool, Value, ValueId, pair};
 use crate::filled::filled;
 use crate::span::Span;
 
@@ -295,6 +295,15 @@ impl Graph {
             }
         }
         order
+    }
+
+    /// Whether evaluation may ask a set that lies outside of the graph ([`super::Members`]).
+    pub fn asks_members(&self) -> bool {
+        let asks = |id: &NodeId| match self.node(*id) {
+            Node::Branch { cond, .. } => matches!(self.pool.get_cond(*cond), Cond::Member(_)),
+            Node::Leaf(_) | Node::Switch(_) => false,
+        };
+        self.topological().iter().any(asks)
     }
 
     /// Whether evaluation may read the length on the wire.

@@ -1,7 +1,7 @@
 //! The reference interpreter: walks the graph, evaluating each value at most once a packet. Simple enough to be
 //! obviously right; also what runs where memory cannot be made executable.
 
-use super::{CmpOp, Cond, CondId, Graph, Node, Order, REJECT, Size, Value, ValueId};
+use super::{CmpOp, Cond, CondId, Graph, Node, Order, REJECT, Size, Value, ValueId, WORDS_MAX};
 
 /// A packet: its captured bytes, its length on the wire, and what the caller gives with it.
 #[derive(Clone, Copy)]
@@ -95,6 +95,12 @@ impl<'g> Interp<'g> {
             Cond::Cmp(CmpOp::Eq, a, b) => self.value(a, packet) == self.value(b, packet),
             Cond::Cmp(CmpOp::Lt, a, b) => self.value(a, packet) < self.value(b, packet),
             Cond::Test(a, mask) => self.value(a, packet) & self.value(mask, packet) != 0,
+            Cond::Member(members) => {
+                let words = self.graph.pool.member_words(members);
+                let mut row = [0; WORDS_MAX];
+                row.iter_mut().zip(words).for_each(|(number, &word)| *number = self.value(word, packet));
+                self.graph.pool.members(members).contains(&row[..words.len()])
+            }
             Cond::Bounds { base, end } => {
                 u64::from(self.value(base, packet)) + u64::from(end) <= packet.captured.len() as u64
             }

@@ -9,6 +9,7 @@ mod graph;
 mod guard;
 mod interner;
 pub mod interp;
+mod members;
 mod origin;
 mod pool;
 pub mod print;
@@ -19,9 +20,10 @@ pub mod verify;
 pub(crate) use build::Question;
 pub use graph::{ACCEPT, Arm, Graph, Node, NodeId, REJECT, Switch};
 pub(crate) use graph::{FEW_NODES, Stored};
+pub use members::{Members, WORDS_MAX};
 pub(crate) use origin::Origin;
 pub use origin::Spans;
-pub use pool::{BinOp, CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+pub use pool::{BinOp, CmpOp, Cond, CondId, MembersId, Order, Pool, Size, Value, ValueId};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@
 //! evaluates. Folding belongs to [`crate::opt`].
 
 use super::interner::Interner;
+use super::members::{Members, WORDS_MAX};
+use std::sync::Arc;
 
 /// Index of a [`Value`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,6 +157,19 @@ pub enum Cond {
         /// Offset from `base` just past the last byte needed.
         end: u32,
     },
+    /// Values are a row of a large set. Made by [`Pool::is_member`].
+    Member(MembersId),
+}
+
+/// Index of a set and the values that it is asked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MembersId(pub(crate) u32);
+
+/// A set and the values that it is asked with.
+#[derive(Clone, Debug)]
+struct AskedMembers {
+    words: Vec<ValueId>,
+    set: Arc<dyn Members>,
 }
 
 /// The two comparisons that suffice.
@@ -176,6 +191,8 @@ pub struct Pool {
     zero: Option<ValueId>,
     /// Numbers in the row that the caller gives with each packet.
     inputs: u32,
+    /// Large sets. There are few.
+    members: Vec<AskedMembers>,
 }
 
 /// Numbers that a caller's row has at most.
@@ -191,6 +208,7 @@ impl Pool {
             cond_ids: Interner::with_capacity(conds),
             zero: None,
             inputs: 0,
+            members: Vec::new(),
         }
     }
 
@@ -267,6 +285,59 @@ impl Pool {
     #[inline]
     pub fn widen_row(&mut self, inputs: u32) {
         self.inputs = self.inputs.max(inputs.min(INPUTS_MAX));
+    }
+
+    /// Whether these values, in this order, are a row of a set.
+    ///
+    /// ```
+    /// use decide::{Members, Pool, Size};
+    /// # use decide::{Decision, Options, Tree};
+    ///
+    /// #[derive(Debug)]
+    /// struct Squares;
+    /// impl Members for Squares {
+    ///     fn words(&self) -> usize {
+    ///         1
+    ///     }
+    ///     fn contains(&self, row: &[u32]) -> bool {
+    ///         row[0].isqrt().pow(2) == row[0]
+    ///     }
+    ///     fn describe(&self) -> String {
+    ///         "squares".into()
+    ///     }
+    /// }
+    ///
+    /// let mut tree = Tree::default();
+    /// let first = tree.pool.at(0, Size::B1);
+    /// let is_square = tree.pool.is_member(&[first], std::sync::Arc::new(Squares));
+    /// let test = tree.test(is_square);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(test, 1)], &Options::default())?;
+    /// assert_eq!([decision.leaf(&[144], 1), decision.leaf(&[145], 1), decision.leaf(&[], 1)], [1, 0, 0]);
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If these are not as many values as its rows have, or more than [`WORDS_MAX`].
+    pub fn is_member(&mut self, words: &[ValueId], set: Arc<dyn Members>) -> Cond {
+        assert!(set.words() == words.len() && words.len() <= WORDS_MAX, "a value for each number of a row");
+        let known = |asked: &AskedMembers| asked.words == words && Arc::ptr_eq(&asked.set, &set);
+        let at = self.members.iter().position(known).unwrap_or_else(|| {
+            self.members.push(AskedMembers { words: words.to_vec(), set });
+            self.members.len() - 1
+        });
+        Cond::Member(MembersId(at as u32))
+    }
+
+    /// The set.
+    #[inline]
+    pub fn members(&self, id: MembersId) -> &Arc<dyn Members> {
+        &self.members[id.0 as usize].set
+    }
+
+    /// The values that it is asked with.
+    #[inline]
+    pub fn member_words(&self, id: MembersId) -> &[ValueId] {
+        &self.members[id.0 as usize].words
     }
 
     /// How many numbers the caller gives with each packet.
@@ -368,11 +439,23 @@ impl Pool {
     /// The values a condition looks at.
     #[inline]
     pub fn cond_operands(&self, id: CondId) -> impl Iterator<Item = ValueId> + use<> {
-        let (a, b, count) = match self.get_cond(id) {
-            Cond::Cmp(_, a, b) | Cond::Test(a, b) => (a, b, 2),
-            Cond::Bounds { base, .. } => (base, base, 1),
+        let mut operands = [ValueId(0); WORDS_MAX];
+        let count = match self.get_cond(id) {
+            Cond::Cmp(_, a, b) | Cond::Test(a, b) => {
+                operands[..2].copy_from_slice(&[a, b]);
+                2
+            }
+            Cond::Bounds { base, .. } => {
+                operands[0] = base;
+                1
+            }
+            Cond::Member(members) => {
+                let words = self.member_words(members);
+                operands[..words.len()].copy_from_slice(words);
+                words.len()
+            }
         };
-        [a, b].into_iter().take(count)
+        operands.into_iter().take(count)
     }
 
     /// The values a value looks at.
@@ -423,6 +506,7 @@ impl Cond {
             Cond::Cmp(op, a, b) => (pair(op as u32, a.0), u64::from(b.0)),
             Cond::Test(a, mask) => (pair(2, a.0), u64::from(mask.0)),
             Cond::Bounds { base, end } => (pair(3, base.0), u64::from(end)),
+            Cond::Member(members) => (pair(4, members.0), 0),
         }
     }
 }

@@ -316,7 +316,8 @@ impl<'p> Exprs<'p> {
         let (op, a, b) = match self.pool.get_cond(cond) {
             Cond::Cmp(op, a, b) => (op, a, b),
             Cond::Test(..) if negated => return self.cond(cond).replace(" != 0", " == 0"),
-            Cond::Test(..) | Cond::Bounds { .. } => return self.cond(cond),
+            Cond::Member(_) if negated => return format!("not {}", self.cond(cond)),
+            Cond::Test(..) | Cond::Bounds { .. } | Cond::Member(_) => return self.cond(cond),
         };
         let sign = match (op, self.is_swapped(a, b), negated) {
             (CmpOp::Eq, _, false) => "==",
@@ -363,6 +364,11 @@ impl<'p> Exprs<'p> {
             Cond::Test(a, mask) => {
                 let mask = self.pool.as_const(mask).map_or_else(|| self.value(mask), |k| format!("{k:#x}"));
                 format!("{} != 0", self.op_text(a, " & ", &mask))
+            }
+            Cond::Member(members) => {
+                let words: Vec<String> =
+                    self.pool.member_words(members).iter().map(|&word| self.value(word)).collect();
+                format!("({}) in {{{}}}", words.join(", "), self.pool.members(members).describe())
             }
             Cond::Bounds { base, end } => match self.pool.as_const(base) {
                 Some(k) => format!("captured >= {}", u64::from(k) + u64::from(end)),

@@ -111,6 +111,12 @@ impl Blocks<'_> {
                     Cond::Cmp(CmpOp::Eq, a, b) => format!("eq {}, {}", self.value(a), self.value(b)),
                     Cond::Cmp(CmpOp::Lt, a, b) => format!("ult {}, {}", self.value(a), self.value(b)),
                     Cond::Test(a, mask) => format!("test {}, {}", self.value(a), self.value(mask)),
+                    Cond::Member(members) => {
+                        let pool = &self.graph.pool;
+                        let words: Vec<String> =
+                            pool.member_words(members).iter().map(|&word| self.value(word)).collect();
+                        format!("member {} of {}", words.join(", "), pool.members(members).describe())
+                    }
                     Cond::Bounds { base, end } => match self.graph.pool.as_const(base) {
                         Some(k) => format!("captured {}", u64::from(k) + u64::from(end)),
                         None => format!("captured {} + {end}", self.value(base)),

@@ -143,7 +143,7 @@ impl<'p> Facts<'p> {
         match self.pool.get_cond(cond) {
             Cond::Bounds { .. } => true,
             Cond::Cmp(CmpOp::Eq, a, b) => self.ranges.is_divisor(a) && self.pool.as_const(b) == Some(0),
-            Cond::Cmp(..) | Cond::Test(..) => false,
+            Cond::Cmp(..) | Cond::Test(..) | Cond::Member(_) => false,
         }
     }
 
@@ -162,7 +162,7 @@ impl<'p> Facts<'p> {
 
     fn decide_compared(&self, known: Known, cond: CondId, compared: Cond) -> Option<bool> {
         match compared {
-            Cond::Bounds { .. } => None,
+            Cond::Bounds { .. } | Cond::Member(_) => None,
             // What follows from ranges alone has been folded.
             Cond::Cmp(_, a, b) | Cond::Test(a, b) if !self.again.value(a) && !self.again.value(b) => None,
             Cond::Cmp(CmpOp::Eq, a, b) => {
@@ -223,7 +223,7 @@ impl<'p> Facts<'p> {
                 let known = if narrow_x == x { known } else { self.note_domain(known, a, narrow_x) };
                 if narrow_y == y { known } else { self.note_domain(known, b, narrow_y) }
             }
-            Cond::Test(..) => self.note_answer(known, cond, answer),
+            Cond::Test(..) | Cond::Member(_) => self.note_answer(known, cond, answer),
         }
     }
 

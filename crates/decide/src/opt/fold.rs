@@ -23,6 +23,7 @@ use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{
     Arm, BinOp, CmpOp, Cond, CondId, FEW_NODES, Graph, Node, NodeId, Pool, Switch, Value, ValueId,
 };
+use std::sync::Arc;
 
 /// A graph over simplified values, and their ranges: what the other passes take.
 #[derive(Debug)]
@@ -233,6 +234,13 @@ impl Asks for Folding<'_> {
                 test(&mut self.folder, a, mask)
             }
             Cond::Bounds { base, end } => self.within(base, end),
+            Cond::Member(members) => {
+                let words: Vec<ValueId> =
+                    self.old.member_words(members).iter().map(|&word| self.at(word)).collect();
+                let set = Arc::clone(self.old.members(members));
+                let asked = self.folder.pool.is_member(&words, set);
+                Question::If(self.folder.pool.cond(asked))
+            }
         }
     }
 

@@ -75,7 +75,7 @@ pub(super) fn hoist(graph: &mut Graph, order: &[NodeId]) -> bool {
                         }
                         guard_needs(Need { base, end: most, exit: els }, &needs[then.index()], els)
                     }
-                    Cond::Cmp(..) | Cond::Test(..) => {
+                    Cond::Cmp(..) | Cond::Test(..) | Cond::Member(_) => {
                         either((then, &needs[then.index()]), (els, &needs[els.index()]))
                     }
                 }

@@ -111,7 +111,7 @@ impl Recogniser<'_> {
                 let free = self.prefix(a, pool.as_const(mask)?)?;
                 Some((a, 0, free, false))
             }
-            Cond::Bounds { .. } => None,
+            Cond::Bounds { .. } | Cond::Member(_) => None,
         }
     }
 

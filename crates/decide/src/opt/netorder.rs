@@ -101,7 +101,7 @@ impl Turned {
     fn note_cond(&mut self, pool: &Pool, cond: CondId) {
         let as_number = match pool.get_cond(cond) {
             Cond::Cmp(CmpOp::Eq, _, k) | Cond::Test(_, k) => pool.as_const(k).is_none(),
-            Cond::Cmp(CmpOp::Lt, ..) | Cond::Bounds { .. } => true,
+            Cond::Cmp(CmpOp::Lt, ..) | Cond::Bounds { .. } | Cond::Member(_) => true,
         };
         pool.cond_operands(cond).for_each(|value| self.note(value, as_number));
     }

@@ -243,6 +243,6 @@ fn guard(graph: &Graph, id: NodeId) -> Option<(ValueId, u32)> {
     let Node::Branch { cond, .. } = *graph.node(id) else { return None };
     match graph.pool.get_cond(cond) {
         Cond::Bounds { base, end } => Some((base, end)),
-        Cond::Cmp(..) | Cond::Test(..) => None,
+        Cond::Cmp(..) | Cond::Test(..) | Cond::Member(_) => None,
     }
 }

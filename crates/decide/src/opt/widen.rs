@@ -141,6 +141,6 @@ fn guard(graph: &Graph, id: NodeId) -> Option<(crate::ir::ValueId, u32, NodeId, 
     let Node::Branch { cond, then, els } = *graph.node(id) else { return None };
     match graph.pool.get_cond(cond) {
         Cond::Bounds { base, end } => Some((base, end, then, els)),
-        Cond::Cmp(..) | Cond::Test(..) => None,
+        Cond::Cmp(..) | Cond::Test(..) | Cond::Member(_) => None,
     }
 }

@@ -12,6 +12,7 @@ use super::numbers::ethertype;
 use crate::Span;
 use crate::diag::{Code, Diagnostic, Unknown};
 use crate::ir::Size;
+use crate::ir::tree::TreeId;
 use crate::names::number_like_c;
 use crate::options::HostAddrs;
 use crate::syntax::ast::{Dir, Kind, Proto, Quals, RelOp};
@@ -21,6 +22,9 @@ use crate::syntax::range;
 impl Lowerer<'_> {
     /// An IPv4 host or network, where `quals.proto` looks for such: by default in IPv4, ARP and RARP.
     pub(crate) fn net4(&mut self, net: Net4, quals: Quals) -> Result {
+        if self.keep_for_table(net, quals) {
+            return Ok(self.truth(false));
+        }
         match quals.proto {
             None => {
                 let ip = self.address4(net, quals.dir, ethertype::IP)?;
@@ -43,11 +47,23 @@ impl Lowerer<'_> {
     /// ARP and RARP hold the protocol addresses behind the hardware addresses; libpcap takes those to have six
     /// bytes, and the protocol addresses to be IPv4's.
     fn address4(&mut self, net: Net4, dir: Option<Dir>, link_proto: u32) -> Result {
+        self.asked4(dir, link_proto, |this, offset| {
+            this.compare_masked(Rel::Net, offset, Size::B4, net.mask, RelOp::Eq, net.address)
+        })
+    }
+
+    /// What is asked of the addresses of a protocol, each at its offset in the header.
+    pub(super) fn asked4(
+        &mut self,
+        dir: Option<Dir>,
+        link_proto: u32,
+        ask: impl Fn(&mut Self, u32) -> TreeId,
+    ) -> Result {
         let (src, dst) = if link_proto == ethertype::IP { (12, 16) } else { (14, 24) };
         self.ends(dir, "an IP address", |this, end| {
             let offset = if end == End::Src { src } else { dst };
             let link = this.linktype(link_proto)?;
-            let address = this.compare_masked(Rel::Net, offset, Size::B4, net.mask, RelOp::Eq, net.address);
+            let address = ask(this, offset);
             Ok(this.and(link, address))
         })
     }
@@ -78,18 +94,29 @@ impl Lowerer<'_> {
     /// Any of these IPv6 networks, each with its place in the text; those of one mask ascend and stand together.
     pub(crate) fn any6(&mut self, nets: &[(Net6, Span)], dir: Option<Dir>) -> Result {
         let (outer, here) = (self.span, if let [(_, span)] = nets { *span } else { self.span });
-        let any = self.ends(dir, "an IPv6 address", |this, end| {
-            let offset = if end == End::Src { 8 } else { 24 };
-            this.span = here;
-            let link = this.linktype(ethertype::IPV6)?;
+        self.span = here;
+        let any = self.try_asked6(dir, |this, offset| {
             let of_one_mask = nets.chunk_by(|(a, _), (b, _)| a.mask == b.mask);
             let tests = of_one_mask.map(|nets| this.words6(nets, offset, 0)).collect::<Result<Vec<_>>>()?;
             this.span = here;
-            let any = this.any(&tests);
-            Ok(this.and(link, any))
+            Ok(this.any(&tests))
         });
         self.span = outer;
         any
+    }
+
+    /// What is asked of IPv6 addresses, each at its offset in the header.
+    pub(super) fn asked6(&mut self, dir: Option<Dir>, ask: impl Fn(&mut Self, u32) -> TreeId) -> Result {
+        self.try_asked6(dir, |this, offset| Ok(ask(this, offset)))
+    }
+
+    fn try_asked6(&mut self, dir: Option<Dir>, ask: impl Fn(&mut Self, u32) -> Result) -> Result {
+        self.ends(dir, "an IPv6 address", |this, end| {
+            let offset = if end == End::Src { 8 } else { 24 };
+            let link = this.linktype(ethertype::IPV6)?;
+            let address = ask(this, offset)?;
+            Ok(this.and(link, address))
+        })
     }
 
     /// Any of these networks of one mask, ascending, by the words of the address from this one on: what begins alike is asked for

@@ -7,6 +7,7 @@
 //! order of short circuits: a load outside the captured bytes rejects the packet, so a load more or less is a
 //! different meaning.
 
+use super::large::LargeSet;
 use super::layers::{Layers, Offset, Rel};
 use super::net::Net6;
 use super::parts::Record;
@@ -66,6 +67,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) terms: usize,
     /// The IPv6 networks of the set at hand, each with its place: asked for together, when all are known.
     pub(crate) nets6: Option<Vec<(Net6, Span)>>,
+    /// The addresses of the set at hand, if it is large: looked up in a table, when all are known.
+    pub(crate) large: Option<LargeSet>,
     clock: Clock,
     /// How many primitives were lowered.
     primitives: u32,
@@ -94,6 +97,7 @@ impl<'a> Lowerer<'a> {
             keeps_guards: options.dialect.ipv6,
             terms: 0,
             nets6: None,
+            large: None,
             clock,
             primitives: 0,
         };

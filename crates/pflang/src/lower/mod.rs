@@ -29,6 +29,7 @@ mod host;
 mod id;
 mod instead;
 mod iso;
+mod large;
 pub(crate) mod layers;
 mod link;
 mod llc;
@@ -81,6 +82,8 @@ pub struct Options<'a> {
     pub names: &'a dyn Names,
     /// Bounds on cost.
     pub limits: Limits,
+    /// Whether large sets become tables that the filter calls, which only filters that run here can do.
+    pub tables: bool,
 }
 
 /// A lowered filter.

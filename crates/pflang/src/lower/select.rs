@@ -94,6 +94,7 @@ impl Lowerer<'_> {
             }
             // Guards are implied by loads; no tree holds one.
             Cond::Bounds { .. } => self.constant(1),
+            Cond::Member(_) => unreachable!("what is made a number asks for no set"),
         }
     }
 
@@ -133,7 +134,7 @@ impl Lowerer<'_> {
                     Cond::Test(a, mask) => {
                         Cond::Test(self.reached_value(a, reached), self.reached_value(mask, reached))
                     }
-                    bounds @ Cond::Bounds { .. } => bounds,
+                    other @ (Cond::Bounds { .. } | Cond::Member(_)) => other,
                 };
                 self.cond_as_number(cond)
             }

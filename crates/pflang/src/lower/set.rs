@@ -20,7 +20,7 @@ use crate::syntax::ast::{Dir, Id, Kind, Quals, SetItem};
 use crate::syntax::parse::member;
 use crate::syntax::parser::check_terms;
 use crate::syntax::range;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Characters of a wrong line that are shown: before the place, and from it on.
 const BEFORE_SHOWN: usize = 20;
@@ -32,24 +32,37 @@ impl Lowerer<'_> {
         self.check_extension("`in { … }`")?;
         let whole = self.span;
         let mut members = Vec::new();
+        let texts = self.texts(items);
+        let lines: usize = texts.iter().flatten().flatten().map(|text| text.lines().count()).sum();
+        self.begin_large(quals, items.len() + lines);
         // Both ends of one address are asked for in one go.
         self.nets6 = (quals.dir != Some(Dir::SrcAndDst)).then(Vec::new);
-        for item in items {
+        for (item, text) in items.iter().zip(texts) {
             self.span = item.span();
-            match item {
-                SetItem::File(path, _) => self.file(path, quals, &mut members)?,
-                item => members.push(self.member(quals, item)?),
+            match (item, text) {
+                (SetItem::File(path, _), Some(text)) => {
+                    let text = text.map_err(|why| self.error(Code::SetFile, why))?;
+                    self.file(path, &text, quals, &mut members)?;
+                }
+                (item, _) => members.push(self.member(quals, item)?),
             }
             self.check_limits()?;
         }
         self.span = whole;
         let mut nets6 = self.nets6.take().unwrap_or_default();
-        if !nets6.is_empty() {
-            nets6.sort_by_key(|(net, _)| (net.mask, net.address));
-            nets6.dedup_by_key(|(net, _)| *net);
-            members.push(self.any6(&nets6, quals.dir)?);
-        }
+        nets6.sort_by_key(|(net, _)| (net.mask, net.address));
+        nets6.dedup_by_key(|(net, _)| *net);
+        members.extend(self.end_large(quals, &nets6)?);
         Ok(self.any(&members))
+    }
+
+    /// The texts of the files among these items.
+    fn texts(&self, items: &[SetItem]) -> Vec<Option<std::result::Result<String, String>>> {
+        let text = |item: &SetItem| match item {
+            SetItem::File(path, _) => Some(self.options.names.set_file(path)),
+            _ => None,
+        };
+        items.iter().map(text).collect()
     }
 
     fn member(&mut self, quals: Quals, item: &SetItem) -> Result {
@@ -79,16 +92,19 @@ impl Lowerer<'_> {
     }
 
     /// Each line that has a member is a term, as each member within the braces is.
-    fn file(&mut self, path: &str, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
-        let text = self.options.names.set_file(path).map_err(|why| self.error(Code::SetFile, why))?;
+    fn file(&mut self, path: &str, text: &str, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
         let limit = self.options.limits.source_bytes;
         if text.len() > limit {
             return Err(self.error(Code::Limit, format!("`@{path}` has more than {limit} bytes")));
         }
         // Editors of some systems begin a text with a byte order mark.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, text) in (1..).zip(text.lines()) {
             let text = text.split('#').next().unwrap_or("").trim_end();
+            // PERF: addresses of large sets, of which there may be a million, need no parser.
+            if self.large.is_some() && self.plain_member(text.trim_start()) {
+                continue;
+            }
             let line = Line { path, number, text, named: self.span };
             let Some(whole) = line.whole() else { continue };
             self.terms += 1;
@@ -103,6 +119,30 @@ impl Lowerer<'_> {
             members.push(test);
         }
         Ok(())
+    }
+
+    /// Keeps a line of a file for the table of a large set, if it is an address, a prefix or a range as most are written; what is
+    /// odd about others, the parser tells.
+    fn plain_member(&mut self, text: &str) -> bool {
+        use classify::lists::Item;
+        // A prefix whose address has more bits than its length is an error here, and in lists of others it is none.
+        let is_first = |low: IpAddr| match text.split_once('/') {
+            Some((address, _)) => classify::lists::address(address) == Some(low),
+            None => true,
+        };
+        // The first of each version goes the way of all members, which tells what is wrong with it.
+        let knows6 = self.nets6.as_ref().is_some_and(|nets| !nets.is_empty());
+        let Some(large) = &mut self.large else { return false };
+        match Item::parse(text) {
+            Ok(Item::V4(low, high)) if is_first(Ipv4Addr::from(low).into()) => large.push4(low, high),
+            Ok(Item::V6(low, high))
+                if knows6 && high - low != u128::MAX && is_first(Ipv6Addr::from(low).into()) =>
+            {
+                large.push6(low, high);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The addresses from `low` to `high`, as the fewest networks that hold just these.

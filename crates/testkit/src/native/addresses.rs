@@ -65,6 +65,8 @@ impl Checked {
             | Inst::Input { .. }
             | Inst::Op { .. }
             | Inst::Locate { .. }
+            | Inst::Word { .. }
+            | Inst::Ask { .. }
             | Inst::Store { .. } => {}
         }
         let (Inst::Const { dst, .. }

@@ -229,6 +229,8 @@ impl<'g> Translator<'g> {
                 (CmpOp::Eq, None, None) => Test::EqualColumns { a: self.column(a)?, b: self.column(b)? },
                 (CmpOp::Lt, None, None) => Test::BelowColumns { a: self.column(a)?, b: self.column(b)? },
             },
+            // Machine code calls the set for each packet: nothing is gained by columns.
+            Cond::Member(_) => return None,
             Cond::Test(a, b) => match (constant(a), constant(b)) {
                 (_, Some(mask)) => self.any(a, mask)?,
                 (Some(mask), None) => self.any(b, mask)?,

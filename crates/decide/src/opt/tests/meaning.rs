@@ -81,6 +81,12 @@ impl Meaning<'_> {
             Cond::Cmp(CmpOp::Lt, a, b) => self.value(a)? < self.value(b)?,
             Cond::Test(a, mask) => self.value(a)? & self.value(mask)? != 0,
             Cond::Bounds { base, end } => self.end(base, end)? <= self.packet.len() as u64,
+            Cond::Member(members) => {
+                let pool = &self.tree.pool;
+                let row: Option<Vec<u32>> =
+                    pool.member_words(members).iter().map(|&word| self.value(word)).collect();
+                pool.members(members).contains(&row?)
+            }
         })
     }
 

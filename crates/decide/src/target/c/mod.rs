@@ -62,7 +62,7 @@ const PINNED_MAX: usize = 256;
 /// The text of a function of this name, whatever C does not allow in one replaced; `source` is what the spans of the graph are about.
 ///
 /// # Errors
-/// [`NoCode::TooComplex`] when more values must be kept at once than a function should have.
+/// [`NoCode::TooComplex`] when more values must be kept at once than a function should have; [`NoCode::Members`] where it asks a large set.
 pub fn function(
     graph: Verified<'_>,
     name: &str,
@@ -70,6 +70,9 @@ pub fn function(
     source: &str,
 ) -> Result<String, NoCode> {
     let (graph, outputs) = (graph.graph(), graph.outputs());
+    if graph.asks_members() {
+        return Err(NoCode::Members);
+    }
     let layout = layout(graph);
     let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {

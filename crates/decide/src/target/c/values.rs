@@ -165,6 +165,7 @@ impl<'g> Values<'g> {
             _ if self.known(cond).is_some() => (ValueId(0), ValueId(0), 0),
             Cond::Cmp(_, a, b) | Cond::Test(a, b) => (a, b, 2),
             Cond::Bounds { base, .. } => (base, base, 1),
+            Cond::Member(_) => unreachable!("refused at the start"),
         };
         [a, b].into_iter().take(count)
     }
@@ -187,6 +188,7 @@ impl<'g> Values<'g> {
                 _ => None,
             },
             Cond::Bounds { base, end } => (constant(base) == Some(0) && end == 0).then_some(true),
+            Cond::Member(_) => None,
         }
     }
 
@@ -214,6 +216,7 @@ impl<'g> Values<'g> {
                 let (a, b) = if self.pool.as_const(a).is_some() { (b, a) } else { (a, b) };
                 both(&format!("({} & {})", self.operand(a), self.operand(b)), "!=", "==", "0")
             }
+            Cond::Member(_) => unreachable!("refused at the start"),
             Cond::Bounds { base, end } => {
                 self.need(Need::Captured);
                 let end = match self.pool.as_const(base) {

@@ -57,6 +57,8 @@ pub enum NoProgram {
     Leaves,
     /// A value is made of more than the 16 scratch cells can hold on the way.
     TooComplex,
+    /// It asks a large set, which a program cannot call.
+    Members,
     /// It reads a number of the caller's that is no ancillary data.
     Input(u32),
 }
@@ -79,6 +81,9 @@ impl fmt::Display for NoProgram {
                 "a load outside of the packet ends a program of BPF, and this one would have to go on",
             ),
             NoProgram::Leaves => f.write_str("it has more answers than yes and no"),
+            NoProgram::Members => {
+                f.write_str("it looks a packet up in a set of a size for which BPF has no table")
+            }
             NoProgram::TooComplex => f.write_str("it computes a value that needs more than 16 scratch cells"),
             NoProgram::Input(slot) => {
                 write!(f, "its input {slot} is nothing that the kernel keeps beside a packet")
@@ -93,6 +98,9 @@ impl fmt::Display for NoProgram {
 /// Where it has no such form, and where it would be too long for the kernel.
 pub fn program(graph: Verified<'_>, inputs: &[u32]) -> Result<Vec<Insn>, NoProgram> {
     let (graph, outputs) = (graph.graph(), graph.outputs());
+    if graph.asks_members() {
+        return Err(NoProgram::Members);
+    }
     let layout = layout(graph);
     let uses = uses(graph, &layout, outputs);
     let mut writer = Writer {
@@ -144,6 +152,7 @@ impl Writer<'_> {
                 Cond::Bounds { base, end } => self.bounds(id, (base, end), [*then, *els])?,
                 Cond::Cmp(op, a, b) => self.comparison(id, op, (a, b), [*then, *els])?,
                 Cond::Test(a, mask) => self.test(id, op::JSET, (a, mask), [*then, *els])?,
+                Cond::Member(_) => return Err(NoProgram::Members),
             },
             Node::Switch(switch) => self.switch(id, switch)?,
         }
@@ -260,6 +269,7 @@ impl Writer<'_> {
                     return further == base && at >= end && at <= ADDRESS_MAX;
                 }
                 Cond::Cmp(_, a, b) | Cond::Test(a, b) => vec![a, b],
+                Cond::Member(_) => return false,
             },
             Node::Switch(switch) if merged(switch).is_empty() => return false,
             Node::Switch(switch) => vec![switch.value],

@@ -201,5 +201,6 @@ fn rewrite<R: Copy>(program: Program<VReg>, places: &[Place<R>]) -> Program<Plac
         reads_wire_len: program.reads_wire_len,
         inputs: program.inputs,
         outputs: program.outputs,
+        calls: program.calls,
     }
 }

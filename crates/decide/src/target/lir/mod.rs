@@ -39,6 +39,8 @@ pub enum NoCode {
     },
     /// More values must be available at once than a stack frame holds.
     TooComplex,
+    /// It asks a large set ([`crate::Members`]), which this target cannot call.
+    Members,
 }
 
 impl fmt::Display for NoCode {
@@ -47,6 +49,7 @@ impl fmt::Display for NoCode {
             NoCode::TooLarge { limit } => {
                 write!(f, "the machine code would exceed its limit of {limit} bytes")
             }
+            NoCode::Members => f.write_str("a set of this size is looked up in a table of sluss, which only code that sluss runs itself can do"),
             NoCode::TooComplex => f.write_str("too many values must be kept at once for machine code"),
         }
     }

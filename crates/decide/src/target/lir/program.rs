@@ -8,9 +8,11 @@
 //! is live at most from its first definition to its last use, counted along the list.
 //! INVARIANT: an instruction reads its operands before it writes its result.
 
+use crate::ir::Members;
 use crate::ir::{BinOp, NodeId, Order, Size};
 use std::fmt::{self, Display};
 use std::ops::Range;
+use std::sync::Arc;
 use table::cuckoo::Cuckoo;
 use table::rank::Rank;
 
@@ -31,6 +33,8 @@ pub struct Program<R> {
     pub inputs: Option<u32>,
     /// Numbers that [`Inst::Store`] hands out.
     pub outputs: u32,
+    /// Whether anything calls a large set.
+    pub calls: bool,
 }
 
 impl<R> Program<R> {
@@ -59,6 +63,8 @@ pub enum Table {
     Targets(Vec<Label>),
     /// The answer for each index.
     Answers(Vec<u32>),
+    /// A set that is called. Code has the address of the inner pointer, so whoever runs the code keeps it.
+    Members(Arc<Arc<dyn Members>>),
 }
 
 /// Instructions without branches, then an exit.
@@ -145,6 +151,20 @@ pub enum Inst<R> {
         at: u32,
         /// The number.
         src: Operand<R>,
+    },
+    /// Puts a number in its place of the row that a set is called with.
+    Word {
+        /// Its place.
+        at: u32,
+        /// The number.
+        src: R,
+    },
+    /// 1 where the row is in a [`Table::Members`], else 0.
+    Ask {
+        /// Where the number goes.
+        dst: R,
+        /// The set.
+        table: TableId,
     },
     /// Where a key lies in a [`Table::Cuckoo`] or [`Table::Rank`].
     Locate {
@@ -263,6 +283,8 @@ impl<R: Copy> Inst<R> {
                 Inst::Set { dst: f(dst, Role::Def), test, negated }
             }
             Inst::Store { at, src } => Inst::Store { at, src: src.map(f) },
+            Inst::Word { at, src } => Inst::Word { at, src: f(src, Role::Use) },
+            Inst::Ask { dst, table } => Inst::Ask { dst: f(dst, Role::Def), table },
             Inst::Locate { dst, key, table } => {
                 let key = f(key, Role::Use);
                 Inst::Locate { dst: f(dst, Role::Def), key, table }
@@ -367,6 +389,8 @@ impl<R: Display> Display for Inst<R> {
             Inst::Set { dst, test, negated: false } => write!(f, "{dst} = ({test})"),
             Inst::Set { dst, test, negated: true } => write!(f, "{dst} = not ({test})"),
             Inst::Store { at, src } => write!(f, "output[{at}] = {src}"),
+            Inst::Word { at, src } => write!(f, "row[{at}] = {src}"),
+            Inst::Ask { dst, table } => write!(f, "{dst} = row in {table}"),
             Inst::Locate { dst, key, table } => write!(f, "{dst} = locate {key} in {table}"),
         }
     }
@@ -425,6 +449,7 @@ impl Display for Table {
             Table::Cuckoo(table) => write!(f, "cuckoo table, {} slots", table.slots().len()),
             Table::Rank(table) => write!(f, "{} boundaries", table.boundaries().len()),
             Table::Targets(targets) => write!(f, "{} targets", targets.len()),
+            Table::Members(set) => f.write_str(&set.describe()),
             Table::Answers(answers) => write!(f, "{} answers", answers.len()),
         }
     }

@@ -17,8 +17,9 @@ use super::layout::{Layout, layout};
 use super::program::{Address, Block, Exit, Inst, Label, Operand, Program, Relation, Table, TableId, Test};
 use super::uses::{Use, uses};
 use crate::ir::verify::{Outputs, Verified};
-use crate::ir::{BinOp, CmpOp, Cond, Graph, Node, NodeId, Order, Size, Value, ValueId};
+use crate::ir::{BinOp, CmpOp, Cond, Graph, MembersId, Node, NodeId, Order, Size, Value, ValueId};
 use std::fmt;
+use std::sync::Arc;
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -129,6 +130,7 @@ impl<'g> Selector<'g> {
                 reads_wire_len: false,
                 inputs: None,
                 outputs: 0,
+                calls: false,
             },
             entry: vec![Entry::Unknown; graph.node_count()],
             at: 0,
@@ -234,11 +236,26 @@ impl<'g> Selector<'g> {
                 (Some(mask), None) => self.mask(b, mask),
                 (None, None) => Test::Mask(self.reg(a), Operand::Reg(self.reg(b))),
             },
+            Cond::Member(members) => self.call(members),
             Cond::Bounds { base, end } => match self.graph.pool.as_const(base) {
                 Some(k) => Test::Captured(u64::from(k) + u64::from(end)),
                 None => Test::Bounds(self.reg(base), end),
             },
         }
+    }
+
+    /// A row for a large set, and what that answers.
+    fn call(&mut self, members: MembersId) -> Test<VReg> {
+        let graph = self.graph;
+        let words: Vec<VReg> = graph.pool.member_words(members).iter().map(|&word| self.reg(word)).collect();
+        for (at, src) in (0..).zip(words) {
+            self.push(Inst::Word { at, src });
+        }
+        let table = self.table(Table::Members(Arc::new(Arc::clone(graph.pool.members(members)))));
+        let dst = self.fresh();
+        self.push(Inst::Ask { dst, table });
+        self.program.calls = true;
+        Test::Mask(dst, Operand::Const(1))
     }
 
     fn compare(&mut self, op: CmpOp, a: ValueId, b: ValueId) -> Test<VReg> {

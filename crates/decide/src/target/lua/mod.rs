@@ -59,7 +59,7 @@ const INPUTS_MAX: usize = 30;
 /// The chunk of a graph; `inputs` are the names of its inputs, `source` is what its spans are about.
 ///
 /// # Errors
-/// [`NoCode::TooComplex`] when more values must be kept at once than a function may have.
+/// [`NoCode::TooComplex`] when more values must be kept at once than a function may have; [`NoCode::Members`] where it asks a large set.
 pub fn chunk(
     graph: Verified<'_>,
     answers: Answers<'_>,
@@ -67,6 +67,9 @@ pub fn chunk(
     source: &str,
 ) -> Result<String, NoCode> {
     let (graph, outputs) = (graph.graph(), graph.outputs());
+    if graph.asks_members() {
+        return Err(NoCode::Members);
+    }
     if inputs.len().max(graph.pool.inputs() as usize) > INPUTS_MAX {
         return Err(NoCode::TooComplex);
     }
@@ -223,6 +226,7 @@ impl<'g> Writer<'g> {
                     let roots: Vec<ValueId> = match cond {
                         crate::ir::Cond::Cmp(_, a, b) | crate::ir::Cond::Test(a, b) => vec![a, b],
                         crate::ir::Cond::Bounds { base, .. } => vec![base],
+                        crate::ir::Cond::Member(_) => unreachable!("refused at the start"),
                     };
                     self.compute(roots, &held, &mut piece);
                     piece.tests.push((self.values.question(cond), *then));

@@ -271,6 +271,7 @@ impl<'g> Values<'g> {
                 let both = self.call(Need::Band, "band", &[self.any(a), self.any(b)]);
                 Question::of(&both, "~=", "==", "0")
             }
+            Cond::Member(_) => unreachable!("refused at the start"),
             Cond::Bounds { base, end } => {
                 let end = match self.pool.as_const(base) {
                     Some(k) => number(i64::from(k) + i64::from(end)),

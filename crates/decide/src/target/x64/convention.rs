@@ -10,7 +10,7 @@
 //! Values never live in registers that a caller expects back: what does not fit goes to the stack.
 
 use super::reg::Reg;
-use crate::ir::BinOp;
+use crate::ir::{BinOp, WORDS_MAX};
 use crate::target::lir::program::{Exit, Inst, Operand, Program, Test};
 
 /// The packet.
@@ -89,6 +89,8 @@ fn scratch_of<R>(inst: &Inst<R>) -> &'static [Reg] {
         Inst::Locate { .. } => &[Reg::Rax, Reg::Rcx, Reg::Rdx],
         Inst::Set { test: Test::Member(..), .. } => &[Reg::Rax, Reg::Rcx],
         Inst::Const { .. }
+        | Inst::Word { .. }
+        | Inst::Ask { .. }
         | Inst::Input { .. }
         | Inst::Load { .. }
         | Inst::Op { .. }
@@ -105,14 +107,20 @@ fn scratch_of_exit<R>(exit: &Exit<R>) -> &'static [Reg] {
     }
 }
 
-/// Where stack slots lie: those of values, then two more, which only a burst uses, and a third one where a burst has rows.
+/// Registers that a call may destroy, beyond [`SCRATCH`]: all that hold anything of a body.
+pub const CALL_DESTROYS: [Reg; 8] =
+    [Reg::Rax, Reg::Rcx, Reg::Rdx, Reg::Rsi, Reg::Rdi, Reg::R8, Reg::R9, Reg::R10];
+
+/// Where stack slots lie: those of values, then two more, which only a burst uses, a third one where a burst has rows, and the row that a
+/// large set is called with.
 ///
 /// PERF: a few fit below the stack pointer, in the 128 bytes that the System V ABI keeps from signal handlers
-/// (the red zone; generated code calls nothing), so that common filters neither move it nor touch memory.
+/// (the red zone; where code calls a large set, it is not used), so that common filters neither move it nor touch memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     values: u32,
     has_rows: bool,
+    calls: bool,
 }
 
 const RED_ZONE: u32 = 128;
@@ -120,19 +128,33 @@ const RED_ZONE: u32 = 128;
 /// Where a burst ends, and from where there is nothing left to prefetch.
 const BURST_SLOTS: u32 = 2;
 
+/// The row of a call: numbers of four bytes.
+const ROW_SLOTS: u32 = (WORDS_MAX as u32).div_ceil(2);
+
 impl Frame {
     /// A frame for so many values.
-    pub fn new(values: u32, has_rows: bool) -> Frame {
-        Frame { values, has_rows }
+    pub fn new(values: u32, has_rows: bool, calls: bool) -> Frame {
+        Frame { values, has_rows, calls }
     }
 
     fn bytes(self) -> u32 {
-        (self.values + BURST_SLOTS + u32::from(self.has_rows)) * 8
+        let slots = self.values + BURST_SLOTS + u32::from(self.has_rows);
+        if !self.calls {
+            return slots * 8;
+        }
+        // Odd, so that the stack is aligned where a set is called: an entry finds it eight bytes off, and pushes are even in number.
+        const { assert!(SAVED.len() % 2 == 0 && CALL_DESTROYS.len() % 2 == 0) };
+        ((slots + ROW_SLOTS) | 1) * 8
+    }
+
+    /// Where the row of a call begins.
+    pub fn row(self) -> super::reg::Mem {
+        self.slot(self.values + BURST_SLOTS + u32::from(self.has_rows))
     }
 
     /// By how much the stack pointer is lowered.
     pub fn size(self) -> i32 {
-        if self.bytes() <= RED_ZONE { 0 } else { self.bytes() as i32 }
+        if !self.calls && self.bytes() <= RED_ZONE { 0 } else { self.bytes() as i32 }
     }
 
     /// Where a slot is.

@@ -78,6 +78,10 @@ pub fn encode(inst: &Inst, out: &mut Vec<u8>) -> Option<RipDisp> {
             e.bytes([0x3e]);
             e.op(Width::D, [0xff], 4, r.into());
         }
+        Inst::CallReg(r) => {
+            e.bytes([0x3e]);
+            e.op(Width::D, [0xff], 2, r.into());
+        }
         Inst::Jmp(_) | Inst::Jcc(..) => unreachable!("the assembler encodes jumps"),
     }
     let start = out.len();

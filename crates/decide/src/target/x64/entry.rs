@@ -46,7 +46,7 @@ pub fn emit(
     let points = Points::new(&mut asm);
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
     let one = asm.label();
-    let frame = Frame::new(allocated.slots, program.inputs.is_some());
+    let frame = Frame::new(allocated.slots, program.inputs.is_some(), program.calls);
     let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
     let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
     emitter.one(one);
@@ -69,7 +69,7 @@ pub fn emit_one(
     let mut asm = Assembler::new(options.listing);
     let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
     let one = asm.label();
-    let frame = Frame::new(allocated.slots, program.inputs.is_some());
+    let frame = Frame::new(allocated.slots, program.inputs.is_some(), program.calls);
     let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
     let writes = Writes::Leaves;
     let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
@@ -137,6 +137,7 @@ impl Emitter<'_> {
         let (features, frame) = (self.options.features, self.frame);
         let (tables, leaves) = (&self.tables, &self.leaves);
         let mut body = Body::new(&mut self.asm, self.program, features, frame, finish, tables, leaves);
+        body.member_entry = self.options.member_entry.unwrap_or_default();
         body.emit(&mut self.parts);
         for (label, targets) in body.jump_tables {
             self.asm.jump_table(label, targets);
@@ -151,6 +152,8 @@ impl Emitter<'_> {
                 Table::Answers(answers) => self.asm.data(label, answers),
                 // Each copy of the body has its own.
                 Table::Targets(_) => {}
+                // Lives elsewhere.
+                Table::Members(_) => {}
             }
         }
     }

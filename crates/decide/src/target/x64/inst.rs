@@ -69,6 +69,8 @@ pub enum Inst {
     Jcc(Cc, AsmLabel),
     /// Indirect, exempt from branch tracking: where it can lead is in a read-only table beside the code.
     JmpReg(Reg),
+    /// Of a function outside of the code, likewise exempt.
+    CallReg(Reg),
 }
 
 impl Alu {
@@ -175,6 +177,7 @@ impl fmt::Display for Inst {
             Jmp(to) => write!(f, "jmp {to}"),
             Jcc(cc, to) => write!(f, "j{cc} {to}"),
             JmpReg(r) => write!(f, "notrack jmp {r}"),
+            CallReg(r) => write!(f, "notrack call {r}"),
         }
     }
 }

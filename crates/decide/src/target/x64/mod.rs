@@ -8,7 +8,9 @@
 //! the x86-64 baseline is used without having been asked for in [`Features`]. The code comes from verified graphs only and checks
 //! nothing again; it stores to its stack frame and to where a burst writes only.
 //!
-//! Absent: executable memory ([`crate::exec`]); any floating point, vector or privileged instruction; calls.
+//! The only calls are those of large sets ([`crate::ir::Members`]), through one function of [`crate::exec`].
+//!
+//! Absent: executable memory ([`crate::exec`]); any floating point, vector or privileged instruction.
 
 #![forbid(unsafe_code)]
 
@@ -25,17 +27,18 @@ pub mod reg;
 #[cfg(test)]
 mod tests;
 
-use super::lir::program::Program;
+use super::lir::program::{Program, Table};
 use super::lir::values::select_values;
 use super::lir::{NoCode, allocate, select};
 use crate::burst::{Bits, Leaves, Written};
-use crate::ir::Size;
 use crate::ir::verify::{CheckedLeaves, Verified};
+use crate::ir::{Members, Size};
 use assembler::Assembled;
 use convention::Convention;
 use reg::Reg;
 use std::fmt::Write;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// How to compile.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +57,9 @@ pub struct Options {
     pub compares_memory: bool,
     /// Whether what [`MachineCode::print_asm`] prints is kept.
     pub listing: Listing,
+    /// The address of the function that asks a large set: `fn(set: *const Arc<dyn Members>, row: *const u32) -> u32` in the System V convention. Without
+    /// it, graphs that ask one have no code. Only `exec` sets it, since it runs what calls it.
+    pub(crate) member_entry: Option<u64>,
 }
 
 /// Whether the instructions are kept beside their bytes, to be printed.
@@ -83,6 +89,7 @@ impl Default for Options {
             seed: 0,
             compares_memory: true,
             listing: Listing::Omitted,
+            member_entry: None,
         }
     }
 }
@@ -141,6 +148,7 @@ pub struct MachineCode<W = Bits> {
     writes: PhantomData<W>,
     /// The source of the listing.
     assembled: Assembled,
+    members: Vec<Arc<Arc<dyn Members>>>,
 }
 
 /// Compiles a graph.
@@ -165,6 +173,9 @@ pub fn compile_leaves(graph: Verified<'_>, options: &Options) -> Result<MachineC
 /// See [`NoCode`].
 pub fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<MachineCode<W>, NoCode> {
     let program = select::select(graph, options.machine())?;
+    if program.calls && options.member_entry.is_none() {
+        return Err(NoCode::Members);
+    }
     let convention = Convention::of(&program);
     let allocated = allocate::allocate(program, &convention.pool, convention.wire_len)?;
     let options = options.bounded();
@@ -175,7 +186,17 @@ pub fn compile_to<W: Written>(graph: Verified<'_>, options: &Options) -> Result<
         inputs: allocated.program.inputs,
         writes: PhantomData,
         assembled: entries.assembled,
+        members: called(&allocated.program),
     })
+}
+
+/// The sets that a program calls.
+fn called<R>(program: &Program<R>) -> Vec<Arc<Arc<dyn Members>>> {
+    let set = |table: &Table| match table {
+        Table::Members(set) => Some(Arc::clone(set)),
+        _ => None,
+    };
+    program.tables.iter().filter_map(set).collect()
 }
 
 /// Machine code that hands out the values of a leaf, or rejects; its entry, for one packet, is its first byte.
@@ -258,6 +279,11 @@ impl<W> MachineCode<W> {
     /// How many numbers the caller's row for each packet has, if the code reads any.
     pub fn inputs(&self) -> Option<u32> {
         self.inputs
+    }
+
+    /// The sets that the code calls, by address: whoever runs it keeps them.
+    pub(crate) fn members(&self) -> Vec<Arc<Arc<dyn Members>>> {
+        self.members.clone()
     }
 
     /// Offset of the entry point for bursts.

@@ -132,7 +132,7 @@ fn other_registers_and_immediates() {
 fn single_registers() {
     [Inst::Endbr64, Inst::Ret].into_iter().for_each(check);
     for reg in Reg::ALL {
-        [Inst::Push(reg), Inst::Pop(reg), Inst::JmpReg(reg)].into_iter().for_each(check);
+        [Inst::Push(reg), Inst::Pop(reg), Inst::JmpReg(reg), Inst::CallReg(reg)].into_iter().for_each(check);
         IMMEDIATES.into_iter().for_each(|k| check(Inst::MovImm(reg, k as u32)));
         check(Inst::MovImm64(reg, 0x0f0f_0f0f_0f0f_0f0f));
         CCS.into_iter().for_each(|cc| check(Inst::Setcc(cc, reg)));

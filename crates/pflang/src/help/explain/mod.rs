@@ -110,7 +110,8 @@ pub fn explain(
     dialect: Dialect,
     names: &dyn Names,
 ) -> Explanation {
-    let options = lower::Options { linktype, netmask: None, dialect, names, limits: Limits::default() };
+    let options =
+        lower::Options { linktype, netmask: None, dialect, names, limits: Limits::default(), tables: true };
     let unguarded = guards::unguarded(ast, &options);
     let ast = &Written::new(ast, source, &unguarded, dialect, names);
     let mut lines = Vec::new();

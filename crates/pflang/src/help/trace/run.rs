@@ -388,6 +388,10 @@ impl<'t> Run<'t> {
             Cond::Cmp(CmpOp::Eq, a, b) => self.known(a) == self.known(b),
             Cond::Cmp(CmpOp::Lt, a, b) => self.known(a) < self.known(b),
             Cond::Test(a, mask) => self.known(a) & self.known(mask) != 0,
+            Cond::Member(members) => {
+                let row: Vec<u32> = pool.member_words(members).iter().map(|&word| self.known(word)).collect();
+                pool.members(members).contains(&row)
+            }
             // No tree holds one: guards are implied by the loads.
             Cond::Bounds { base, end } => {
                 u64::from(self.known(base)) + u64::from(end) <= self.packet.data.len() as u64
@@ -414,6 +418,10 @@ impl<'t> Run<'t> {
             }
             Cond::Test(a, mask) => {
                 Sides { is_hex: true, ..Sides::of(self.known(a) & self.known(mask), 0u32) }
+            }
+            Cond::Member(members) => {
+                let first = pool.member_words(members).first().map_or(0, |&word| self.known(word));
+                Sides { is_hex: true, is_right_shown: false, ..Sides::of(first, 0u32) }
             }
             Cond::Bounds { base, end } => {
                 Sides::of(self.packet.data.len() as u64, u64::from(self.known(base)) + u64::from(end))

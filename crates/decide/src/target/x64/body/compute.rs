@@ -28,6 +28,8 @@ impl Body<'_> {
                 self.load(work, at, size, order);
                 self.write(dst, work);
             }
+            Inst::Word { at, src } => self.word(at, src),
+            Inst::Ask { dst, table } => self.ask(dst, table),
             Inst::Op { op: BinOp::Div | BinOp::Mod, dst, a, b } => self.divide(inst, dst, a, b),
             Inst::Op { op: op @ (BinOp::Shl | BinOp::Shr), dst, a, b } => self.shift(op, dst, a, b),
             Inst::Op { op, dst, a, b } => self.arithmetic(op, dst, a, b),
@@ -52,7 +54,9 @@ impl Body<'_> {
                 match &self.program.tables[table.0 as usize] {
                     Table::Cuckoo(cuckoo) => self.locate_cuckoo(key, cuckoo, table),
                     Table::Rank(rank) => self.locate_rank(key, rank, table),
-                    Table::Targets(_) | Table::Answers(_) => unreachable!("nothing is located there"),
+                    Table::Targets(_) | Table::Answers(_) | Table::Members(_) => {
+                        unreachable!("nothing is located there")
+                    }
                 }
                 self.write(dst, Rax);
             }

@@ -2,15 +2,39 @@
 
 use super::{Body, Place};
 use crate::target::lir::program::{Table, TableId};
-use crate::target::x64::convention::SCRATCH;
+use crate::target::x64::convention::{CALL_DESTROYS, SCRATCH};
 use crate::target::x64::inst::{Alu, Inst as X, Shift};
 use crate::target::x64::reg::{Cc, Reg, Width};
 use Reg::{Rax, Rcx, Rdx};
 use Width::{D, Q};
+use std::sync::Arc;
 use table::cuckoo::Cuckoo;
 use table::rank::Rank;
 
 impl Body<'_> {
+    /// A number of the row of the next call.
+    pub(super) fn word(&mut self, at: u32, src: Place) {
+        let src = self.in_register(src);
+        self.push(X::Mov(D, (self.frame.row() + 4 * at as i32).into(), src));
+    }
+
+    /// Calls the function that asks a set: `rdi` its address, `rsi` the row, `eax` the answer. All that holds anything is saved around it.
+    pub(super) fn ask(&mut self, dst: Place, table: TableId) {
+        let Table::Members(set) = &self.program.tables[table.0 as usize] else {
+            unreachable!("a set of its own kind is asked");
+        };
+        let set = Arc::as_ptr(set) as usize as u64;
+        self.push(X::Lea(Q, SCRATCH, self.frame.row()));
+        CALL_DESTROYS.iter().for_each(|&saved| self.push(X::Push(saved)));
+        self.push(X::Mov(Q, Reg::Rsi.into(), SCRATCH));
+        self.push(X::MovImm64(Reg::Rdi, set));
+        self.push(X::MovImm64(Rax, self.member_entry));
+        self.push(X::CallReg(Rax));
+        self.push(X::Mov(D, SCRATCH.into(), Rax));
+        CALL_DESTROYS.iter().rev().for_each(|&saved| self.push(X::Pop(saved)));
+        self.write(dst, SCRATCH);
+    }
+
     /// The two slots of a key to rax and rcx, the table to the scratch register.
     fn places(&mut self, key: Place, cuckoo: &Cuckoo, table: TableId) {
         let key = self.rm(key);

@@ -82,6 +82,8 @@ pub(super) struct Body<'a> {
     pub(super) program: &'a Program<Place>,
     pub(super) features: Features,
     pub(super) frame: Frame,
+    /// The address of the function that asks a large set.
+    pub(super) member_entry: u64,
     pub(super) finish: Finish,
     /// The labels of the tables.
     pub(super) tables: &'a [AsmLabel],
@@ -106,7 +108,19 @@ impl<'a> Body<'a> {
     ) -> Self {
         let first_label = asm.labels(program.labels);
         let jump_tables = Vec::new();
-        Body { asm, program, features, frame, finish, tables, jump_tables, first_label, leaves, origin: None }
+        Body {
+            asm,
+            program,
+            features,
+            frame,
+            member_entry: 0,
+            finish,
+            tables,
+            jump_tables,
+            first_label,
+            leaves,
+            origin: None,
+        }
     }
 
     /// Emits it: the first copy notes its parts, and later ones take them.
