@@ -22,7 +22,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 pub(crate) use wall::{
-    Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
+    ControlArgs, Dpi, FromArgs, Kind, LogLevel, LookArgs, PolicyArgs, ProtocolsArgs, SpyArgs, WallArgs,
+    WallFilterArgs, WallRunArgs, WallWhyArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};
 
@@ -71,7 +72,7 @@ pub(crate) enum Command {
     Blast(BlastArgs),
     /// Run a network of apps that a file describes.
     Run(RunArgs),
-    /// Tell what flows speak, and filter by it.
+    /// Tell what flows speak, filter by it, and be a firewall.
     #[command(subcommand)]
     Wall(WallArgs),
     /// List the types of apps, or tell all about some.

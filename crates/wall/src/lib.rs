@@ -2,9 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod judge;
 mod l7_fw;
 mod l7_spy;
 pub mod ledger;
+pub mod policy;
 pub mod record;
 pub mod reject;
 pub mod report;

@@ -1,11 +1,17 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
+mod check;
 mod exact;
 mod filter;
+mod policy;
 mod protocols;
 mod ran;
+mod replay;
+mod run;
 mod spy;
+mod test;
 mod view;
+mod why;
 
 use crate::args::WallArgs;
 use crate::exit::{Failure, Outcome};
@@ -16,6 +22,11 @@ pub(crate) fn run(args: &WallArgs, terminal: &Terminal) -> Result<Outcome, Failu
     match args {
         WallArgs::Spy(args) => spy::run(args, terminal),
         WallArgs::Filter(args) => filter::run(args, terminal),
+        WallArgs::Run(args) => run::run(args, terminal),
+        WallArgs::Check(args) => check::run(args, terminal),
+        WallArgs::Test(args) => test::run(args, terminal),
+        WallArgs::Why(args) => why::run(args, terminal),
+        WallArgs::Reload(_) | WallArgs::Stats(_) => Err(crate::exit::Failure::internal("not yet")),
         WallArgs::Protocols(args) => protocols::run(args),
     }
 }
