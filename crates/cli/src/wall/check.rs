@@ -95,8 +95,8 @@ fn looks_at(rule: &Rule) -> &'static str {
 /// A rule on one line.
 pub(super) fn written(policy: &Policy, rule: &Rule) -> String {
     let text = policy.text().get(rule.span.clone()).unwrap_or_default();
-    let text: Vec<&str> = text.lines().map(|line| line.split("--").next().unwrap_or_default().trim()).collect();
-    let text = text.join(" ");
+    let words = text.lines().flat_map(|line| line.split("--").next().unwrap_or_default().split_whitespace());
+    let text = words.collect::<Vec<_>>().join(" ");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -426,7 +426,7 @@ impl Judge {
             (Progress::Done, _) | (_, Some((_, OnFault::Open))) => true,
             (_, Some((_, OnFault::Closed | OnFault::Undecided)) | None) => false,
         };
-        self.fill(way, tag, &mut scratch.row);
+        self.fill(way, (tag, packet.time_ns), &mut scratch.row);
         match self.asked(packet, is_known, scratch) {
             Answer::Rule(rule) => self.rule(rule),
             Answer::None => self.default(),
@@ -445,33 +445,19 @@ impl Judge {
         }
     }
 
-    /// What the rules say, with all that is known of a flow. A rule that is over its limit does not take the packet.
+    /// What the rules say, with all that is known of a flow. What a rule with limits takes is counted in them.
     fn asked(&mut self, packet: &Packet<'_>, is_known: bool, scratch: &mut Scratch) -> Answer {
         let Scratch { row, values, .. } = scratch;
-        loop {
-            let bytes = (packet.frame, packet.wire_len);
-            let Some(programs) = self.programs(packet.linktype) else { return Answer::None };
-            let answer =
-                if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
-            let Answer::Rule(rule) = answer else { return answer };
-            let Some(rule) = self.policy.rules().get(rule as usize).filter(|rule| !rule.limits.is_empty()) else {
-                return answer;
-            };
-            let exhausted = rule.limits.iter().find(|limit| !self.limits[**limit].has(packet.time_ns));
-            let Some(exhausted) = exhausted else {
-                rule.limits.iter().for_each(|limit| self.limits[*limit].take(packet.time_ns));
-                return answer;
-            };
-            let word = Input::Limits((exhausted / 32) as u32);
-            let place = self.policy.vocabulary().inputs.iter().position(|input| *input == word);
-            let Some(place) = place else { return answer };
-            let bit = 1 << (exhausted % 32);
-            if row[place] & bit == 0 {
-                // The rule holds without its limit, `limit 1/s or …`.
-                return answer;
-            }
-            row[place] &= !bit;
+        let bytes = (packet.frame, packet.wire_len);
+        let Some(programs) = self.programs(packet.linktype) else { return Answer::None };
+        let answer =
+            if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
+        if let Answer::Rule(rule) = answer
+            && let Some(rule) = self.policy.rules().get(rule as usize)
+        {
+            rule.limits.iter().for_each(|limit| self.limits[*limit].take(packet.time_ns));
         }
+        answer
     }
 
     /// The numbers that the stateless program is given.
@@ -485,7 +471,7 @@ impl Judge {
     }
 
     /// The numbers that programs are given.
-    fn fill(&mut self, way: Way, tag: &Tag, row: &mut Vec<u32>) {
+    fn fill(&mut self, way: Way, (tag, now_ns): (&Tag, u64), row: &mut Vec<u32>) {
         let state = tag.sight.map_or(FlowState::default(), |sight| *self.states.of(sight.slot));
         let direction = tag.sight.map(|sight| sight.direction);
         let is_related = tag.related.is_some_and(|slot| self.states.of(slot).has_accepted());
@@ -509,7 +495,10 @@ impl Judge {
                 Input::Name => self.names.domain(tag.name),
                 Input::Sets(word) => self.names.sets(tag.name, *word),
                 Input::Own(word) => state.own(*word),
-                Input::Limits(_) => u32::MAX,
+                Input::Limits(word) => {
+                    let limits = self.limits.iter().skip(32 * *word as usize).take(32);
+                    limits.enumerate().fold(0, |bits, (at, limit)| bits | u32::from(limit.has(now_ns)) << at)
+                }
             });
         }
     }

@@ -1,3 +1,5 @@
+mod reference;
+
 use super::*;
 use std::path::Path;
 use testkit::packet::Packet as Text;

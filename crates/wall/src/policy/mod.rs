@@ -270,6 +270,12 @@ impl Policy {
         Ok(trace.clauses.iter().map(asked).collect())
     }
 
+    /// Where the compiler finds the sets.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> Arc<dyn pflang::Names + Send + Sync> {
+        Arc::<Sets>::clone(&self.sets)
+    }
+
     fn compiler(&self, linktype: LinkType) -> Compiler {
         let inputs = self.program.vocabulary.inputs.iter().map(|input| input.name());
         let mut limits = Limits::default();

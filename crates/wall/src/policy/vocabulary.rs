@@ -37,7 +37,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// Its name in a program.
-    pub(super) fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Input::FlowCount => "flow_count".to_owned(),
             Input::App => "wall_app".to_owned(),

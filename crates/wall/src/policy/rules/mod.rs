@@ -40,6 +40,12 @@ pub struct Rule {
     pub line: usize,
     /// Its test as a text of its own, without its verdict, and those around it.
     pub(crate) test: String,
+    /// Tests of the blocks before it that decide what enters them: a packet that comes to this rule has passed none.
+    #[cfg(test)]
+    pub(crate) passed: Vec<String>,
+    /// Tests of the blocks that it is in, each with those around it.
+    #[cfg(test)]
+    pub(crate) around: Vec<String>,
 }
 
 /// What a rule looks at besides the bytes of a packet.
@@ -154,6 +160,8 @@ impl Program {
             problems: Vec::new(),
             limits: Vec::new(),
             around: Vec::new(),
+            #[cfg(test)]
+            passed: vec![Vec::new()],
         };
         lines.iter().for_each(|line| writer.line(line));
         writer.program.text.push_str("}\n");
@@ -196,12 +204,17 @@ struct Writer<'a> {
     limits: Vec<usize>,
     /// The tests of the blocks that are open, and the limits in them.
     around: Vec<(String, Vec<usize>)>,
+    /// By open block: the tests of those that are closed in it.
+    #[cfg(test)]
+    passed: Vec<Vec<String>>,
 }
 
 impl Writer<'_> {
     fn line(&mut self, line: &Line) {
         match line {
             Line::End => {
+                #[cfg(test)]
+                self.note_passed();
                 self.around.pop();
                 self.program.text.push_str("}\n");
             }
@@ -209,6 +222,8 @@ impl Writer<'_> {
                 let text = self.test(test);
                 let limits = std::mem::take(&mut self.limits);
                 self.around.push((text, limits));
+                #[cfg(test)]
+                self.passed.push(Vec::new());
                 self.program.text.push_str(" => {\n");
             }
             Line::Rule { test, verdict } => {
@@ -222,6 +237,22 @@ impl Writer<'_> {
         }
     }
 
+    /// A block is at its end: what comes behind it has not entered it.
+    #[cfg(test)]
+    fn note_passed(&mut self) {
+        self.passed.pop();
+        let all = self.entered(self.around.len());
+        self.passed.last_mut().unwrap().push(all);
+    }
+
+    /// The test of having entered so many blocks.
+    #[cfg(test)]
+    fn entered(&self, depth: usize) -> String {
+        let around = self.around[..depth].iter().filter(|(test, _)| test != "otherwise");
+        let tests: Vec<String> = around.map(|(test, _)| format!("({test})")).collect();
+        if tests.is_empty() { "otherwise".to_owned() } else { tests.join(" and ") }
+    }
+
     fn rule(&mut self, test: &Test, verdict: &Verdict, text: &str) -> Rule {
         let mut limits: Vec<usize> = self.around.iter().flat_map(|(_, limits)| limits).copied().collect();
         limits.append(&mut self.limits);
@@ -230,6 +261,10 @@ impl Writer<'_> {
             around.chain([text]).filter(|test| *test != "otherwise").map(|test| format!("({test})")).collect();
         let span = self.known.place(&(test.span.start..verdict.span.end));
         Rule {
+            #[cfg(test)]
+            passed: self.passed.concat(),
+            #[cfg(test)]
+            around: (1..=self.around.len()).map(|depth| self.entered(depth)).collect(),
             action: verdict.action,
             mark: verdict.mark,
             log: verdict.log,

@@ -357,7 +357,9 @@ impl<'t> Parser<'t> {
         };
         self.next();
         let mut verdict = Verdict { action, mark: None, log: false, span: token.span };
-        if self.skip(b'(') && !self.skip(b')') {
+        // A parenthesis on its own begins the next test.
+        let is_joined = self.peek().span.start == verdict.span.end;
+        if is_joined && self.skip(b'(') && !self.skip(b')') {
             loop {
                 self.modifier(&mut verdict)?;
                 self.skip(b',');
