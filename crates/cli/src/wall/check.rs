@@ -14,7 +14,7 @@ use wall::policy::{Needs, Policy, Rule};
 /// Runs the command.
 pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let begin = Instant::now();
-    let policy = policy::read(&args.policy, terminal)?;
+    let policy = policy::read(&args.policy, terminal.colour_stderr)?;
     let compiled = policy.compile(LinkType::EN10MB);
     let programs = compiled.map_err(|error| Failure::user(format_args!("the rules do not compile: {error}")))?;
     let build_ms = begin.elapsed().as_secs_f64() * 1e3;

@@ -1,11 +1,14 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
 mod check;
+mod control;
 mod exact;
 mod filter;
+mod inline;
 mod policy;
 mod protocols;
 mod ran;
+mod records;
 mod replay;
 mod run;
 mod spy;
@@ -26,7 +29,8 @@ pub(crate) fn run(args: &WallArgs, terminal: &Terminal) -> Result<Outcome, Failu
         WallArgs::Check(args) => check::run(args, terminal),
         WallArgs::Test(args) => test::run(args, terminal),
         WallArgs::Why(args) => why::run(args, terminal),
-        WallArgs::Reload(_) | WallArgs::Stats(_) => Err(crate::exit::Failure::internal("not yet")),
+        WallArgs::Reload(args) => control::reload(args),
+        WallArgs::Stats(args) => control::stats(args),
         WallArgs::Protocols(args) => protocols::run(args),
     }
 }

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use wall::policy::{Policy, Problem};
 
 /// Reads a policy. All that is wrong with it is one failure.
-pub(super) fn read(path: &Path, terminal: &Terminal) -> Result<Arc<Policy>, Failure> {
+pub(super) fn read(path: &Path, is_coloured: bool) -> Result<Arc<Policy>, Failure> {
     let text = text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = Policy::read(&text, folder).map_err(|problems| wrong(path, &text, &problems, terminal));
+    let read = Policy::read(&text, folder).map_err(|problems| wrong(path, &text, &problems, is_coloured));
     read.map(Arc::new)
 }
 
@@ -34,20 +34,21 @@ fn text(path: &Path) -> Result<String, Failure> {
 pub(super) fn warn(path: &Path, policy: &Policy, terminal: &Terminal) -> usize {
     let warnings = policy.warnings();
     if !warnings.is_empty() {
-        let text = rendered(policy.text(), &warnings, terminal);
+        let text = rendered(policy.text(), &warnings, terminal.colour_stderr);
         terminal.tell(&Message::found(text, object("warning", "warnings", path, &warnings, policy.text())));
     }
     warnings.len()
 }
 
-fn wrong(path: &Path, text: &str, problems: &[Problem], terminal: &Terminal) -> Failure {
-    let told = format!("{}\n\nerror: {}: the policy is wrong", rendered(text, problems, terminal), path.display());
+fn wrong(path: &Path, text: &str, problems: &[Problem], is_coloured: bool) -> Failure {
+    let rendered = rendered(text, problems, is_coloured);
+    let told = format!("{rendered}\n\nerror: {}: the policy is wrong", path.display());
     let message = Message::found(told, object("error", "errors", path, problems, text));
     Failure { message, blame: Blame::User }
 }
 
-fn rendered(text: &str, problems: &[Problem], terminal: &Terminal) -> String {
-    let colours = Colours::from(terminal.colour_stderr);
+fn rendered(text: &str, problems: &[Problem], is_coloured: bool) -> String {
+    let colours = Colours::from(is_coloured);
     problems.iter().map(|problem| problem.render(text, colours)).collect::<Vec<_>>().join("\n\n")
 }
 

@@ -1,7 +1,7 @@
 //! `sluss wall run`: packets judged by a policy, of captures or between devices.
 
 use super::check::written;
-use super::policy;
+use super::{inline, policy};
 use super::replay::Replay;
 use crate::args::WallRunArgs;
 use crate::exit::{Failure, Outcome};
@@ -30,8 +30,11 @@ pub(super) fn run(args: &WallRunArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "name captures: `sluss wall run POLICY trace.pcap`; or two devices: `sluss wall run POLICY --inline eth0 eth1`",
         ));
     }
-    let policy = policy::read(&args.policy, terminal)?;
-    replay(args, &policy, terminal)
+    let policy = policy::read(&args.policy, terminal.colour_stderr)?;
+    match &args.inline {
+        Some(devices) => inline::run(args, devices, &policy, terminal),
+        None => replay(args, &policy, terminal),
+    }
 }
 
 /// Judges captures.
@@ -234,7 +237,13 @@ pub(super) fn object(counts: &Counts, policy: &Policy) -> serde_json::Value {
         .iter()
         .zip(&counts.rules)
         .map(|(rule, count)| {
-            json!({ "line": rule.line, "verdict": rule.action.name(), "packets": count.packets, "bytes": count.bytes })
+            json!({
+                "line": rule.line,
+                "verdict": rule.action.name(),
+                "packets": count.packets,
+                "bytes": count.bytes,
+                "rule": written(policy, rule),
+            })
         })
         .collect();
     let mut object = json!({

@@ -15,7 +15,7 @@ use wall::rules::Action;
 
 /// Runs the command.
 pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let policy = policy::read(&args.policy, terminal)?;
+    let policy = policy::read(&args.policy, terminal.colour_stderr)?;
     if policy.tests().is_empty() {
         return Err(Failure::user(format_args!("{} has no tests", args.policy.display()))
             .help("[[test]], pcap = \"capture.pcap\", expect = { drop = 3 }"));

@@ -12,7 +12,7 @@ use wall::policy::{AskedPart, AskedRule};
 
 /// Runs the command.
 pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let policy = policy::read(&args.policy, terminal)?;
+    let policy = policy::read(&args.policy, terminal.colour_stderr)?;
     let mut replay = Replay::new(&policy, None)?;
     replay.judge.want_evidence(args.number);
     let (mut evidence, mut count) = (None, 0);

@@ -157,6 +157,29 @@ impl Counts {
     }
 }
 
+/// A policy that is ready to judge packets: its programs are compiled.
+#[derive(Debug)]
+pub struct Prepared {
+    policy: Arc<Policy>,
+    programs: Vec<(LinkType, Option<Programs>)>,
+    names: Arc<NameTable>,
+}
+
+impl Prepared {
+    /// Compiles a policy for packets of these link types; for others that is done when they come.
+    #[must_use]
+    pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
+        let programs = linktypes.iter().map(|linktype| (*linktype, policy.compile(*linktype).ok())).collect();
+        Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+}
+
 /// Judges packets by a policy.
 pub struct Judge {
     policy: Arc<Policy>,
@@ -234,20 +257,31 @@ impl Judge {
     /// Changes the policy; flows are kept, and are judged by the new one from now on. Limits that are the same keep what they have left. How many flows there
     /// may be, and when they end, stays as it was.
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
-        let old = std::mem::take(&mut self.limits);
-        self.limits = limits(&policy);
+        let kinds: Vec<LinkType> = self.programs.iter().map(|(linktype, _)| *linktype).collect();
+        self.set_prepared(Prepared::new(policy, &kinds));
+    }
+
+    /// The same, with a policy that was made ready before.
+    pub fn set_prepared(&mut self, prepared: Prepared) {
+        let Prepared { policy, programs, names } = prepared;
+        let old = std::mem::replace(&mut self.limits, limits(&policy));
         for (limit, old) in self.limits.iter_mut().zip(&old) {
             *limit = limit.with_state_of(old);
         }
-        self.names = Arc::new(NameTable::new(Arc::clone(&policy)));
-        self.spy.set_namer(Some(NameTable::namer(&self.names)));
-        self.states.forget_payloads();
+        self.spy.set_namer(Some(NameTable::namer(&names)));
+        if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
+            self.states.forget_payloads();
+        }
         self.counts = Counts { actions: self.counts.actions, ..Counts::of(&policy) };
-        let kinds: Vec<LinkType> = self.programs.iter().map(|(linktype, _)| *linktype).collect();
-        self.policy = policy;
+        (self.policy, self.programs, self.names) = (policy, programs, names);
         self.categories = categories();
-        self.programs = kinds.iter().map(|linktype| (*linktype, self.policy.compile(*linktype).ok())).collect();
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// The flow of a packet, as it stands, if one is there.
+    #[must_use]
+    pub fn record_of(&self, linktype: LinkType, frame: &[u8]) -> Option<crate::record::Record> {
+        self.spy.record_of(linktype, frame)
     }
 
     /// The policy, and how many there have been.

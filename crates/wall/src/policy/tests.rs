@@ -53,7 +53,7 @@ fn errors_are_told_where_they_stand() {
         ("=> drop", "WP006", "=>"),
         ("category Vehicles => drop", "WP009", "Vehicles"),
         ("from nobody => drop", "WP009", "nobody"),
-        ("app HTTP and tcp port 99999 => drop", "PF007", "99999"),
+        ("app HTTP and tcp port 99999 => drop", "PF007", "tcp port 99999"),
     ] {
         let text = format!("# a comment\nrules = '''\n  {rules}\n'''\n");
         let (found, message, place) = problem(&text);
@@ -112,10 +112,21 @@ fn applications_of_ones_own_are_told_by_what_they_are_given() {
 fn the_reference_has_every_key_and_code() {
     let page = include_str!("../../../../docs/book/src/reference/policy.md");
     for key in settings::keys() {
-        assert!(page.contains(&format!("`{key}`")) || key.contains(' '), "{key}");
+        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}")) || key.contains(' '), "{key}");
     }
     let diagnostics = include_str!("../../../../docs/book/src/diagnostics.md");
     for code in Code::ALL {
-        assert!(diagnostics.contains(&format!("## {code}")), "{code}");
+        let begin = format!("\n## {code}: ");
+        let section = diagnostics.split(&begin).nth(1).unwrap_or_else(|| panic!("{code} has no section"));
+        let section = section.split("\n## ").next().unwrap();
+        let Some(example) = section.split("```policy\n").nth(1).and_then(|rest| rest.split("```").next()) else {
+            assert_eq!(*code, Code::Limit, "{code} has no example");
+            continue;
+        };
+        let problems = match Policy::read(example, Path::new("")) {
+            Ok(policy) => policy.warnings(),
+            Err(problems) => problems,
+        };
+        assert!(problems.iter().any(|problem| problem.code == code.to_string()), "{code}: {problems:?}");
     }
 }

@@ -313,6 +313,13 @@ impl Spy {
         Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
     }
 
+    /// The same of the flow of a packet, if it is there.
+    #[must_use]
+    pub fn record_of(&self, linktype: wire::LinkType, frame: &[u8]) -> Option<Record> {
+        let decoded = flow::decode(linktype, frame).ok()?;
+        self.record(self.tracker.find(&decoded.key)?)
+    }
+
     /// Changes what the names that flows give come to, also those that were given before.
     pub fn set_namer(&mut self, namer: Option<Namer>) {
         self.names = self.books.store.each(|details| namer.as_ref().map_or(0, |namer| namer(details)));
