@@ -181,8 +181,7 @@ fn an_application_is_blocked_and_the_reject_ends_the_connection_at_once() {
             assert!(errors.contains("reset"), "{server}: {errors}");
             assert!(after < Duration::from_secs(5), "{server}: after {after:?}");
         }
-        let stats = bench.stats();
-        assert!(stats["rules"][0]["packets"].as_u64().unwrap() >= 2, "{stats}");
+        bench.wait("the count of the rule", || bench.stats()["rules"][0]["packets"].as_u64().unwrap() >= 2);
         let last = bench.stop();
         assert!(last["rejected"].as_u64().unwrap() >= 2, "{last}");
         let text = fs::read_to_string(&eve).unwrap();
@@ -270,6 +269,33 @@ fn another_policy_is_taken_while_packets_go_on() {
     });
 }
 
+/// A line of the status of each thread of a process.
+fn statuses(process: u32, key: &str) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let of = |status: String| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok()).map(of).collect()
+}
+
+#[test]
+fn the_wall_gives_up_what_it_does_not_need() {
+    Bench::run("inline-confined", "dpi = 'own'\nrules = 'otherwise => accept'", |bench| {
+        bench.serve(HTTP_SERVER, 8080);
+        let (output, _) = bench.curl("http://192.0.2.2:8080/policy.toml");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let wall = bench.wall.as_ref().unwrap().id();
+        for (key, expected) in [("CapEff", "0000000000000000"), ("CapPrm", "0000000000000000"), ("NoNewPrivs", "1"), ("Seccomp", "2")] {
+            let found = statuses(wall, key);
+            assert!(!found.is_empty() && found.iter().all(|value| value == expected), "{key}: {found:?}");
+        }
+        if bench.errors().contains("Landlock") {
+            say("SKIPPED in part: this kernel has no Landlock");
+        }
+    });
+}
+
 #[test]
 fn what_is_missing_is_told() {
     let folder = scratch("inline-missing");
@@ -278,7 +304,7 @@ fn what_is_missing_is_told() {
     for (words, code, what) in [
         (vec!["wall", "run", arg(policy)], 2, "there is nothing to judge"),
         (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere0"], 2, "these are one"),
-        (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere1"], 3, "nowhere0"),
+        (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere1"], 3, "there is no device nowhere"),
         (vec!["wall", "stats", "/nowhere/control"], 3, "no wall answers"),
     ] {
         let output = sluss(&words).output().unwrap();

@@ -6,6 +6,7 @@
 //!  engine: device ◄─► l7_wall ◄─► device             └── thread of a reload that SIGHUP asked for
 //! ```
 
+use super::confine::{Confinement, folder_of};
 use super::control::{Reloader, Server};
 use super::records::Records;
 use super::run::{object, report};
@@ -19,6 +20,7 @@ use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
 use engine::{Config, ConfigureError, Engine, Graph, Settings};
 use io::AfPacket;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wall::L7Wall;
@@ -39,14 +41,16 @@ pub(super) fn run(
     if south == north {
         return Err(Failure::user("`--inline` takes two devices, and these are one"));
     }
-    let signals = signals::caught(signals::ENDING_GRAPHS)?;
-    let mut hangup = Hangup::caught()?;
     let control = Control::new(Arc::clone(policy));
     let mut records = Records::open(policy)?;
     let mut engine = Engine::new(Settings::new().map_err(Failure::no_engine)?).map_err(Failure::no_engine)?;
     engine.configure(&graph(south, north, &control)?).map_err(|error| refused(&error))?;
     let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
     let server = args.control.as_deref().map(|path| Server::bind(path)).transpose()?;
+    // Threads that begin from here on inherit what is left.
+    confinement(args, policy).enter(terminal)?;
+    let signals = signals::caught(signals::ENDING_GRAPHS)?;
+    let mut hangup = Hangup::caught()?;
     let _server = server.map(|server| server.serve(reloader.clone())).transpose()?;
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
@@ -84,6 +88,22 @@ pub(super) fn run(
     }
     let printed = print_at_end(&text, &signals);
     ended.outcome(printed, signals.signal())
+}
+
+fn confinement(args: &WallRunArgs, policy: &Policy) -> Confinement {
+    let folder = folder_of(&args.policy);
+    let mut read: Vec<PathBuf> = policy.files().map(|file| folder_of(&folder.join(file))).collect();
+    read.push(folder);
+    let mut write: Vec<PathBuf> = engine::shm::runtime::folder().into_iter().collect();
+    write.extend(policy.settings().records.eve.as_deref().map(folder_of));
+    write.extend(args.control.as_deref().map(folder_of));
+    Confinement {
+        keep_capabilities: args.keep_capabilities,
+        no_landlock: args.no_landlock,
+        no_seccomp: args.no_seccomp,
+        read,
+        write,
+    }
 }
 
 /// Both devices, and the wall between them.

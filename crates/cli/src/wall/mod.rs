@@ -1,6 +1,7 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
 mod check;
+mod confine;
 mod control;
 mod exact;
 mod filter;

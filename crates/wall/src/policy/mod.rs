@@ -45,9 +45,9 @@ use names::DomainSet;
 use pflang::internals::ir::{Node, NodeId};
 use pflang::{Compiler, Dialect, Limits, LinkType, Matcher};
 use rules::{Known, Program};
-use settings::{App, File};
+use settings::{App, File, SetSource};
 use sets::Sets;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The handler of what a program leaves open.
@@ -73,6 +73,7 @@ pub struct Policy {
     tests: Vec<PolicyTest>,
     /// Of domains, by number.
     domain_sets: Vec<DomainSet>,
+    files: Vec<PathBuf>,
     warnings: Vec<Problem>,
 }
 
@@ -84,6 +85,11 @@ impl Policy {
     pub fn read(text: &str, folder: &Path) -> Result<Policy, Vec<Problem>> {
         let File { settings, rules, sets: sources, apps, tests } = File::read(text)?;
         let sets = Arc::new(Sets::read(&sources, folder)?);
+        let files = sources.values().filter_map(|(_, source)| match source {
+            SetSource::File(path) => Some(path.clone()),
+            SetSource::Members(_) => None,
+        });
+        let files = files.collect();
         let names = sources.iter().map(|(name, (span, _))| (name.clone(), span.clone())).collect();
         let known =
             Known { sets: &names, apps: &apps, policy: text, begin: rules.begin, whole: rules.span.clone() };
@@ -111,6 +117,7 @@ impl Policy {
             tests,
             domain_sets,
             apps: apps.clone(),
+            files,
             warnings,
         };
         // What the compiler finds wrong, in the text as written.
@@ -202,6 +209,11 @@ impl Policy {
     /// Its sets, by name, with how many lines each has.
     pub fn sets(&self) -> impl Iterator<Item = (&str, usize)> {
         self.sets.0.iter().map(|(name, text)| (name.as_str(), text.lines().count()))
+    }
+
+    /// The files of its sets, as written.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path)
     }
 
     pub(crate) fn vocabulary(&self) -> &Vocabulary {
@@ -429,6 +441,31 @@ fn longest_path(matcher: &Matcher) -> usize {
         };
     }
     longest.get(graph.root.0 as usize).copied().unwrap_or(0)
+}
+
+/// Reads a text as rules, and judges a packet by them if they are: for fuzzing. Whatever the text is, what is wrong with it has its place in it.
+#[doc(hidden)]
+pub fn fuzz(rules: &str) {
+    let quoted = rules.replace("'''", "");
+    let text = format!("rules = '''\n{quoted}'''\nsets.a = ['10.0.0.1', 'a.example']\n[apps.own]\npayload = 'x'\n");
+    match Policy::read(&text, Path::new("")) {
+        Ok(policy) => {
+            let Ok(programs) = policy.compile(LinkType::EN10MB) else { return };
+            let row = vec![1; policy.vocabulary().inputs.len()];
+            let (packet, mut values) = ((rules.as_bytes(), rules.len() as u32), Vec::new());
+            let whole = programs.whole(packet, &row, &mut values);
+            for certain in [programs.stateless(packet, &row, &mut values), programs.early(packet, &row, &mut values)] {
+                assert!(certain == Answer::Open || certain == whole, "{text}: {certain:?}, {whole:?}");
+            }
+        }
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            for problem in problems {
+                assert!(problem.span.start <= problem.span.end && problem.span.end <= text.len(), "{problem:?}");
+                problem.render(&text, pflang::Colours::None);
+            }
+        }
+    }
 }
 
 /// The number of a protocol's category, from 1.

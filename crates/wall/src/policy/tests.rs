@@ -107,6 +107,25 @@ fn applications_of_ones_own_are_told_by_what_they_are_given() {
     assert_eq!(payloads, [b"@RSYNCD: ".to_vec(), b"x".to_vec()]);
 }
 
+/// What the fuzz target does, on words in no order.
+#[test]
+fn nonsense_is_refused_where_it_stands() {
+    let words = [
+        "app", "HTTP", "sni", "*.a.org", "in", "@a", "{", "}", "(", ")", "not", "and", "or", "=>", "drop", "accept", "log",
+        "mark 7", "state", "new", "limit", "1/s", "burst", "from", "initiator", "tcp", "port", "80", ",", ";", "--", "\n",
+        "otherwise", "\"", "é", "own", "flow_count", ">", "3", "[", "]", "tcp => drop", "ip[0] & 1 = 1 => accept",
+    ];
+    let mut state = 1_u64;
+    let mut next = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    for _ in 0..3000 {
+        let text: String = (0..next(16)).map(|_| format!("{} ", words[next(words.len())])).collect();
+        fuzz(&text);
+    }
+}
+
 /// The page about the file says what each key is.
 #[test]
 fn the_reference_has_every_key_and_code() {
