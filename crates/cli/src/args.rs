@@ -27,8 +27,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
-pub(crate) use wall::{ImportArgs, 
-    Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
+pub(crate) use wall::{
+    ControlArgs, Dpi, FromArgs, ImportArgs, Kind, LogLevel, LookArgs, PolicyArgs, ProtocolsArgs, SpyArgs,
+    WallArgs, WallFilterArgs, WallRunArgs, WallWhyArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};
 
@@ -82,7 +83,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run Lua on the engine: text, files, self-tests, or a prompt.
     Snsh(SnshArgs),
-    /// Tell what flows speak, and filter by it.
+    /// Tell what flows speak, filter by it, and be a firewall.
     #[command(subcommand)]
     Wall(WallArgs),
     /// Check, join and ask lists of addresses of any size.

@@ -493,6 +493,12 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "wall spy",
         "wall filter",
         "wall import",
+        "wall run",
+        "wall check",
+        "wall test",
+        "wall why",
+        "wall reload",
+        "wall stats",
         "wall protocols",
     ] {
         let words = || command.split_whitespace();

@@ -130,6 +130,14 @@ impl Tcp {
         self.change(direction, segment, len as u32)
     }
 
+    /// Whether a segment lies within a window of what its sender has sent, or nothing is known of that.
+    #[must_use]
+    pub fn is_within(&self, direction: Direction, segment: &Segment) -> bool {
+        let from = direction.index();
+        let distance = (segment.seq.wrapping_sub(self.next[from]) as i32).unsigned_abs();
+        self.bits & KNOWN << from == 0 || distance <= 1 << self.window_log[from]
+    }
+
     #[inline(never)]
     fn change(&mut self, direction: Direction, segment: &Segment, len: u32) -> bool {
         use TcpState::{Closed, ClosingDown, ClosingUp, Established, None, Reset, SynReceived, SynSent};

@@ -64,6 +64,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// What becomes of connections without SYN.
     pub midstream: Midstream,
+    /// Whether a TCP reset counts only if its checksum is right. In captures of the sender's own machine it mostly is not yet.
+    pub checks_resets: bool,
     /// What keys are hashed under.
     pub secret: Secret,
 }
@@ -76,6 +78,7 @@ impl Default for Settings {
             datagrams: DATAGRAMS,
             timeouts: Timeouts::default(),
             midstream: Midstream::default(),
+            checks_resets: false,
             secret: Secret::random(),
         }
     }
@@ -88,6 +91,9 @@ pub struct Seen<'a, V> {
     pub slot: Slot,
     /// Whether it is the first packet of its flow.
     pub is_new: bool,
+    /// Of a segment of TCP, whether it counts: it lies within the window, and its checksum is right, as far as that is checked. What does not count changes
+    /// nothing of the connection.
+    pub counts: bool,
     /// What it says.
     pub decoded: &'a Decoded,
     /// Its flow.
@@ -151,6 +157,7 @@ pub struct Tracker<V> {
     fragments: Fragments,
     limits: Limits,
     midstream: Midstream,
+    checks_resets: bool,
     now_ns: u64,
     swept_ns: u64,
     counters: Counters,
@@ -169,6 +176,7 @@ impl<V: Default> Tracker<V> {
             fragments: Fragments::new(settings.datagrams),
             limits: Limits::new(&settings.timeouts),
             midstream: settings.midstream,
+            checks_resets: settings.checks_resets,
             now_ns: 0,
             swept_ns: 0,
             counters: Counters::default(),
@@ -252,15 +260,15 @@ impl<V: Default> Tracker<V> {
                 let found = match no_flow[at] {
                     Some(why) => Err(why),
                     None => match self.go_on(packet, hashes[at], decoded) {
-                        Some(slot) => Ok((slot, false)),
-                        None => {
-                            self.begin_flow(packet, hashes[at], decoded, &mut ended).map(|slot| (slot, true))
-                        }
+                        Some((slot, counts)) => Ok((slot, false, counts)),
+                        None => self
+                            .begin_flow(packet, hashes[at], decoded, &mut ended)
+                            .map(|(slot, counts)| (slot, true, counts)),
                     },
                 };
                 let found = match found {
-                    Ok((slot, is_new)) => match self.table.used_mut(slot) {
-                        Some(flow) => Ok(Seen { slot, is_new, decoded, flow }),
+                    Ok((slot, is_new, counts)) => match self.table.used_mut(slot) {
+                        Some(flow) => Ok(Seen { slot, is_new, counts, decoded, flow }),
                         None => continue,
                     },
                     Err(why) => {
@@ -340,18 +348,19 @@ impl<V: Default> Tracker<V> {
         Ok(self.table.hash(&decoded.key))
     }
 
-    /// Counts a packet of a flow that is there and goes on; says where, if there is such a one.
+    /// Counts a packet of a flow that is there and goes on; says where, if there is such a one, and whether the packet counts.
     #[inline(always)]
-    fn go_on(&mut self, packet: &Packet<'_>, hash: u64, decoded: &Decoded) -> Option<Slot> {
+    fn go_on(&mut self, packet: &Packet<'_>, hash: u64, decoded: &Decoded) -> Option<(Slot, bool)> {
         let (slot, flow) = self.table.touch(&decoded.key, hash, packet.time_ns)?;
         if flow.is_over(&self.limits, packet.time_ns).is_some() || is_reopened(flow, &self.limits, decoded) {
             return None;
         }
-        if flow.count(decoded, packet) {
+        let (has_news, counts) = flow.count(decoded, packet, self.checks_resets);
+        if has_news {
             let is_settled = flow.is_settled();
             self.table.protect(slot, is_settled);
         }
-        Some(slot)
+        Some((slot, counts))
     }
 
     /// Begins a flow with a packet. One of the same key is over.
@@ -362,7 +371,7 @@ impl<V: Default> Tracker<V> {
         hash: u64,
         decoded: &Decoded,
         ended: &mut impl FnMut(Ended<V>),
-    ) -> Result<Slot, NoFlow> {
+    ) -> Result<(Slot, bool), NoFlow> {
         if let Some(slot) = self.table.find(&decoded.key, hash)
             && let Some((key, flow)) = self.table.remove(slot)
         {
@@ -374,14 +383,14 @@ impl<V: Default> Tracker<V> {
             return Err(NoFlow::Midstream);
         }
         let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
-        flow.count(decoded, packet);
+        let (_, counts) = flow.count(decoded, packet, self.checks_resets);
         let (slot, evicted) = self.table.insert_new(&decoded.key, hash, packet.time_ns, flow);
         self.counters.created += 1;
         if let Some((key, flow)) = evicted {
             self.counters.ended[EndReason::Evicted as usize] += 1;
             ended(Ended::new(key, flow, EndReason::Evicted));
         }
-        Ok(slot)
+        Ok((slot, counts))
     }
 
     /// Sweeps as much of the table as is due.

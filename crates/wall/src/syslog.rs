@@ -14,14 +14,22 @@ const PATH: &str = "/dev/log";
 
 /// The system log.
 #[derive(Debug)]
-pub(crate) struct Syslog {
+pub struct Syslog {
     /// `None` while there is none.
     socket: Option<UnixDatagram>,
     limit: Bucket,
 }
 
+impl Default for Syslog {
+    fn default() -> Syslog {
+        Syslog::new()
+    }
+}
+
 impl Syslog {
-    pub(crate) fn new() -> Self {
+    /// The system log, if there is one; if not, it is looked for again with each line.
+    #[must_use]
+    pub fn new() -> Self {
         Syslog { socket: connect(PATH), limit: Bucket::new(LINES_PER_SECOND, LINES_PER_SECOND, 0) }
     }
 
@@ -39,7 +47,15 @@ impl Syslog {
             return false;
         }
         self.limit.take(1);
-        let line = line(action, protocol, linktype, packet);
+        self.send(&line(action, protocol, linktype, packet))
+    }
+
+    /// Tells a line. Whether the log took it; nobody waits for it.
+    pub fn tell(&mut self, text: &str) -> bool {
+        self.send(&format!("<{PRIORITY}>sluss: {text}"))
+    }
+
+    fn send(&mut self, line: &str) -> bool {
         let send = |socket: &UnixDatagram| socket.send(line.as_bytes()).is_ok();
         // A log that was started again has another socket.
         self.socket.as_ref().is_some_and(send) || {

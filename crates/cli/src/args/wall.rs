@@ -17,6 +17,18 @@ pub(crate) enum WallArgs {
     Filter(WallFilterArgs),
     /// Turn rules of iptables, nft, ipset or ClassBench into a program.
     Import(ImportArgs),
+    /// Judge packets by a policy: those of captures, or between devices.
+    Run(WallRunArgs),
+    /// Say what a policy's rules become, and what is odd about them.
+    Check(PolicyArgs),
+    /// Run the tests that a policy has.
+    Test(PolicyArgs),
+    /// Say why a packet is accepted, dropped or rejected.
+    Why(WallWhyArgs),
+    /// Have a running wall read its policy again.
+    Reload(ControlArgs),
+    /// Print what a running wall has counted, rule by rule.
+    Stats(ControlArgs),
     /// List the protocols that rules and reports can name.
     Protocols(ProtocolsArgs),
 }
@@ -27,6 +39,10 @@ impl WallArgs {
             WallArgs::Spy(args) => args.json,
             WallArgs::Filter(args) => args.json,
             WallArgs::Import(_) => false,
+            WallArgs::Run(args) => args.json,
+            WallArgs::Check(args) | WallArgs::Test(args) => args.json,
+            WallArgs::Why(args) => args.json,
+            WallArgs::Reload(args) | WallArgs::Stats(args) => args.json,
             WallArgs::Protocols(args) => args.json,
         }
     }
@@ -37,7 +53,8 @@ impl WallArgs {
             WallArgs::Spy(SpyArgs { from, .. }) | WallArgs::Filter(WallFilterArgs { from, .. }) => {
                 from.kind != Kind::Pcap
             }
-            WallArgs::Import(_) | WallArgs::Protocols(_) => false,
+            WallArgs::Run(args) => args.inline.is_some(),
+            _ => false,
         }
     }
 }
@@ -222,6 +239,94 @@ pub(crate) enum LogLevel {
     On,
     /// None.
     Off,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PolicyArgs {
+    /// The file of the policy.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WallRunArgs {
+    /// The file of the policy.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: PathBuf,
+    /// Captures: files, folders, patterns, or `-`.
+    #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+    pub(crate) captures: Vec<PathBuf>,
+    /// Judge what goes between two devices.
+    #[arg(long, num_args = 2, value_names = ["IN", "OUT"], conflicts_with = "captures")]
+    pub(crate) inline: Option<Vec<String>>,
+    /// Write accepted packets to a capture.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write what ends of rejected flows are told.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) reject: Option<PathBuf>,
+    /// A line for each packet: number and verdict.
+    #[arg(short, long)]
+    pub(crate) verdicts: bool,
+    /// Print JSON, an object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The interface that packets of captures came by.
+    #[arg(long = "in", value_name = "IFACE")]
+    pub(crate) input: Option<String>,
+    /// The interface that they would leave by.
+    #[arg(long = "out", value_name = "IFACE")]
+    pub(crate) out: Option<String>,
+    /// Inline: answer commands on this socket.
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, requires = "inline")]
+    pub(crate) control: Option<PathBuf>,
+    /// Stop after this time: 10s, 1m 30s, or seconds.
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, requires = "inline")]
+    pub(crate) duration: Option<Duration>,
+    /// Inline: keep all capabilities of the process.
+    #[arg(long, requires = "inline", hide_short_help = true)]
+    pub(crate) keep_capabilities: bool,
+    /// Inline: use no Landlock.
+    #[arg(long, requires = "inline", hide_short_help = true)]
+    pub(crate) no_landlock: bool,
+    /// Inline: use no seccomp.
+    #[arg(long, requires = "inline", hide_short_help = true)]
+    pub(crate) no_seccomp: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WallWhyArgs {
+    /// The file of the policy.
+    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: PathBuf,
+    /// The capture.
+    #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+    pub(crate) capture: PathBuf,
+    /// The number of the packet, from 1.
+    #[arg(short, long, value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
+    pub(crate) number: u64,
+    /// The interface that packets came by.
+    #[arg(long = "in", value_name = "IFACE")]
+    pub(crate) input: Option<String>,
+    /// The interface that they would leave by.
+    #[arg(long = "out", value_name = "IFACE")]
+    pub(crate) out: Option<String>,
+    /// Print JSON: an object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ControlArgs {
+    /// The socket of the wall, as its `--control` has it.
+    #[arg(value_name = "SOCKET", value_hint = ValueHint::FilePath)]
+    pub(crate) control: PathBuf,
+    /// Print JSON: the answer.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

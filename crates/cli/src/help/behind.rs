@@ -88,6 +88,12 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "wall spy" => &WALL_SPY,
         "wall filter" => &WALL_FILTER,
         "wall import" => &WALL_IMPORT,
+        "wall run" => &WALL_RUN,
+        "wall check" => &WALL_CHECK,
+        "wall test" => &WALL_TEST,
+        "wall why" => &WALL_WHY,
+        "wall reload" => &WALL_RELOAD,
+        "wall stats" => &WALL_STATS,
         "wall protocols" => &WALL_PROTOCOLS,
         "set" => &SET,
         "set build" => &SET_BUILD,
@@ -408,6 +414,72 @@ const WALL_FILTER: Behind = Behind {
         INTERNAL,
         DAMAGED,
     ],
+    ..NOTHING
+};
+
+const WRONG_POLICY: (&str, &str) = ("2", "wrong policy or flag");
+
+const WALL_RUN: Behind = Behind {
+    notes: &[
+        "The first rule of POLICY that takes a packet decides it. Of captures, packets are judged by what is known when they come, the same in every run.",
+        "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy          read again; one that is wrong changes nothing.",
+        "Inline, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these.",
+    ],
+    examples: &[
+        "sluss wall run policy.toml trace.pcap -o accepted.pcap",
+        "sudo sluss wall run policy.toml --inline eth0 eth1",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_POLICY,
+        ("3", "no such input or device, or the system refused"),
+        INTERNAL,
+        DAMAGED,
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; all until then is told"),
+    ],
+    ..NOTHING
+};
+
+const WALL_CHECK: Behind = Behind {
+    notes: &[
+        "A rule looks at the packet alone, at its flow, or at what the flow speaks: the less, the sooner it decides.",
+    ],
+    examples: &["sluss wall check policy.toml"],
+    exit_codes: &[("0", "nothing is wrong"), WRONG_POLICY, REFUSED],
+    ..NOTHING
+};
+
+const WALL_TEST: Behind = Behind {
+    examples: &["sluss wall test policy.toml"],
+    exit_codes: &[
+        ("0", "all passed"),
+        ("1", "one failed"),
+        ("2", "wrong policy or flag, or no tests"),
+        REFUSED,
+        DAMAGED,
+    ],
+    ..NOTHING
+};
+
+const WALL_WHY: Behind = Behind {
+    examples: &["sluss wall why policy.toml trace.pcap -n 17"],
+    exit_codes: &[("0", "told"), ("2", "wrong policy or flag, or no such packet"), REFUSED, DAMAGED],
+    ..NOTHING
+};
+
+const WALL_RELOAD: Behind = Behind {
+    examples: &["sluss wall reload /run/sluss/control"],
+    exit_codes: &[
+        ("0", "another policy is in force"),
+        ("2", "the policy is wrong; the one before it stays"),
+        ("3", "no wall answers"),
+    ],
+    ..NOTHING
+};
+
+const WALL_STATS: Behind = Behind {
+    examples: &["sluss wall stats /run/sluss/control --json"],
+    exit_codes: &[("0", "told"), WRONG_FLAG, ("3", "no wall answers")],
     ..NOTHING
 };
 

@@ -1,12 +1,22 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
+mod check;
+mod confine;
+mod control;
 mod exact;
 mod filter;
 mod import;
+mod inline;
+mod policy;
 mod protocols;
 mod ran;
+mod records;
+mod replay;
+mod run;
 mod spy;
+mod test;
 mod view;
+mod why;
 
 use crate::args::WallArgs;
 use crate::exit::{Failure, Outcome};
@@ -18,6 +28,12 @@ pub(crate) fn run(args: &WallArgs, terminal: &Terminal) -> Result<Outcome, Failu
         WallArgs::Spy(args) => spy::run(args, terminal),
         WallArgs::Filter(args) => filter::run(args, terminal),
         WallArgs::Import(args) => import::run(args, terminal),
+        WallArgs::Run(args) => run::run(args, terminal),
+        WallArgs::Check(args) => check::run(args, terminal),
+        WallArgs::Test(args) => test::run(args, terminal),
+        WallArgs::Why(args) => why::run(args, terminal),
+        WallArgs::Reload(args) => control::reload(args),
+        WallArgs::Stats(args) => control::stats(args),
         WallArgs::Protocols(args) => protocols::run(args),
     }
 }

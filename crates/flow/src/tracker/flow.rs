@@ -1,9 +1,12 @@
 //! A flow of the tracker: what was counted, and when it is over.
 
 use super::{Packet, SECOND};
-use crate::decode::{Decoded, is_syn};
+use crate::decode::{Decoded, Part, is_syn};
 use crate::key::{Direction, Key};
 use crate::tcp::{Tcp, TcpState};
+use std::net::IpAddr;
+use wire::checksum::Addresses;
+use wire::transport::TcpFlags;
 
 /// After what time without packets flows end, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +125,15 @@ impl<V> Flow<V> {
         }
     }
 
-    /// Counts a packet. Says whether [`Flow::is_settled`] may be another than before.
+    /// Counts a packet. Says whether [`Flow::is_settled`] may be another than before, and whether the segment counts, if it is one of TCP. With
+    /// `checks_resets` a reset counts only if its checksum is right.
     #[inline(always)]
-    pub(super) fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>) -> bool {
+    pub(super) fn count(
+        &mut self,
+        decoded: &Decoded,
+        packet: &Packet<'_>,
+        checks_resets: bool,
+    ) -> (bool, bool) {
         let at = decoded.direction.index();
         let is_first = self.packets_low[at] == 0;
         let (low, carry) = self.packets_low[at].overflowing_add(1);
@@ -133,10 +142,23 @@ impl<V> Flow<V> {
         self.bytes[at] += u64::from(packet.wire_len);
         self.last_ns = self.last_ns.max(packet.time_ns);
         let state = self.tcp.state();
+        let mut counts = true;
         if decoded.is_tcp() {
-            self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
+            let is_reset = decoded.tcp.flags & TcpFlags::RST != 0;
+            counts = if is_reset && checks_resets && !has_right_checksum(decoded, packet.frame) {
+                false
+            } else {
+                self.observe(decoded)
+            };
         }
-        is_first || self.tcp.state() != state
+        (is_first || self.tcp.state() != state, counts)
+    }
+
+    /// Takes note of a segment. Says whether it counts; on a connection that is over, whether it lies where one of the connection would.
+    #[inline(always)]
+    fn observe(&mut self, decoded: &Decoded) -> bool {
+        let counts = self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
+        counts || self.tcp.state().is_closed() && self.tcp.is_within(decoded.direction, &decoded.tcp)
     }
 
     /// Whether both ends have spoken, and the flow is not over: such make room for others last.
@@ -158,6 +180,22 @@ impl<V> Flow<V> {
             None
         }
     }
+}
+
+/// Whether a segment has the checksum that its bytes give; also where these are not all there.
+#[cold]
+fn has_right_checksum(decoded: &Decoded, frame: &[u8]) -> bool {
+    let segment = frame.get(decoded.transport()..decoded.payload().end);
+    let Some(segment) = segment.filter(|_| decoded.part == Part::Whole && !decoded.is_cut) else {
+        return true;
+    };
+    let (src, dst) = (decoded.key.src(decoded.direction).ip(), decoded.key.dst(decoded.direction).ip());
+    let addresses = match (src, dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
+        (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
+        _ => return true,
+    };
+    addresses.sum(decoded.protocol(), segment).finish() == 0
 }
 
 /// Whether a packet opens a connection anew that is closed.

@@ -54,14 +54,19 @@ impl Compiler {
     /// # Errors
     /// The first error in the text, with its place.
     pub fn compile_match(&self, source: &str) -> Result<Matcher, Error> {
-        let read = self.read_match(source)?;
+        self.matcher(&self.read_match(source)?)
+    }
+
+    /// A program that has been read, ready to run.
+    pub(super) fn matcher(&self, read: &ReadMatch) -> Result<Matcher, Error> {
         let graph = read.graph(self)?;
         let LoweredProgram { leaves, handlers, tree, .. } = &read.lowered;
         let ready = self.ready(graph, leaves, &tree.pool);
-        let (decision, leaves) = ready.map_err(|error| Error::new(error, source.into()))?;
+        let (decision, leaves) = ready.map_err(|error| Error::new(error, read.source.as_str().into()))?;
         let inputs = read.program.ast.inputs.clone();
         let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
-        Ok(Matcher::new((source.into(), self.linktype()), decision, leaves, (handlers.clone(), inputs)))
+        let source = (read.source.clone(), self.linktype());
+        Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs)))
     }
 
     /// What a program names, without compiling it.

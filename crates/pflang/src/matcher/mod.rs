@@ -3,6 +3,7 @@
 mod calls;
 mod compile;
 mod substitute;
+mod unknown;
 
 use crate::BurstEngine;
 use crate::exec::{NoExec, Packet};

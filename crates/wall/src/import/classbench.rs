@@ -55,7 +55,13 @@ fn test(rule: &Box5<u32>) -> Result<Test, String> {
     }
     for (end, range) in [("src", &rule.sport), ("dst", &rule.dport)] {
         if !is_open(range) {
-            test = test.and(express::ports(transport, end, &[(*range.start(), *range.end())], false, Family::Ip));
+            test = test.and(express::ports(
+                transport,
+                end,
+                &[(*range.start(), *range.end())],
+                false,
+                Family::Ip,
+            ));
         }
     }
     Ok(test)

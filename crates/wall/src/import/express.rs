@@ -75,7 +75,9 @@ pub(super) fn ports(transport: &str, end: &str, ports: &[(u16, u16)], negated: b
         [(low, high)] if low == high => words(format!("port {low}")),
         [(low, high)] => words(format!("portrange {low}-{high}")),
         many => {
-            let one = |&(low, high): &(u16, u16)| if low == high { low.to_string() } else { format!("{low}-{high}") };
+            let one = |&(low, high): &(u16, u16)| {
+                if low == high { low.to_string() } else { format!("{low}-{high}") }
+            };
             words(format!("port in {{{}}}", many.iter().map(one).collect::<Vec<_>>().join(", ")))
         }
     };
@@ -92,7 +94,9 @@ fn transports(transport: &str, family: Family) -> Test {
         one => names::protocol(one).into_iter().collect(),
     };
     family.each(|is_v6| {
-        let any = Test::Any(numbers.iter().map(|number| Test::text(format!("{} proto {number}", ip(is_v6)))).collect());
+        let any = Test::Any(
+            numbers.iter().map(|number| Test::text(format!("{} proto {number}", ip(is_v6)))).collect(),
+        );
         if is_v6 { any } else { any.and(first_fragment()) }
     })
 }
@@ -134,11 +138,12 @@ pub(super) fn within(field: &str, low: u32, high: u32, negated: bool) -> Test {
     match (low == high, negated) {
         (true, false) => Test::text(format!("{field} = {low}")),
         (true, true) => Test::text(format!("{field} != {low}")),
-        (false, false) => Test::text(format!("{field} >= {low}")).and(Test::text(format!("{field} <= {high}"))),
-        (false, true) => Test::Any(vec![
-            Test::text(format!("{field} < {low}")),
-            Test::text(format!("{field} > {high}")),
-        ]),
+        (false, false) => {
+            Test::text(format!("{field} >= {low}")).and(Test::text(format!("{field} <= {high}")))
+        }
+        (false, true) => {
+            Test::Any(vec![Test::text(format!("{field} < {low}")), Test::text(format!("{field} > {high}"))])
+        }
     }
 }
 

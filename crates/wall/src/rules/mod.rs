@@ -35,7 +35,7 @@ pub enum Action {
 
 impl Action {
     /// The action of that name.
-    fn named(name: &str) -> Option<Action> {
+    pub(crate) fn named(name: &str) -> Option<Action> {
         Some(match name {
             "accept" => Action::Accept,
             "reject" => Action::Reject,

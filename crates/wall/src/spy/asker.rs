@@ -1,5 +1,6 @@
 //! Questions to tier 2: which flows it looks at, what it has said of them, and what waits for its answers.
 
+use super::Tag;
 use crate::record::Record;
 use dpi::worker::{Answer, Counters, FlowId, Names, Options, Packet, Refused, Until, Worker, WorkerError};
 use dpi::{By, Confidence, Protocol, Verdict};
@@ -8,8 +9,14 @@ use flow::table::Slot;
 /// Flows that tier 2 looks at, at a time.
 const QUESTIONS_MAX: u32 = 1 << 16;
 
-/// What a flow was said to be from a packet on: its number among those submitted, protocol, and what carries that.
-pub(super) type Change = (u32, u16, u16);
+/// What a flow was said to be from a packet on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    /// The number of the packet among those submitted.
+    pub(super) from: u32,
+    /// A tag that has what was said, and nothing of a packet.
+    pub(super) tag: Tag,
+}
 
 /// A flow that tier 2 looks at.
 #[derive(Debug, Default)]
@@ -36,7 +43,7 @@ pub(super) struct Question {
 impl Question {
     /// What the flow was said to be when so many of its packets had been submitted.
     pub(super) fn change_at(&self, submitted: u32) -> Option<Change> {
-        self.changes.iter().rev().find(|(from, ..)| *from <= submitted).copied()
+        self.changes.iter().rev().find(|change| change.from <= submitted).copied()
     }
 }
 

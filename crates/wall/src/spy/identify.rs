@@ -1,10 +1,11 @@
 //! How a flow is identified: which tier looks at its packets, and what holds of what they say.
 
+use super::asker::Change;
 use super::look::{Look, Phase, State};
-use super::{Deferred, Sight, Spy, Tag, Told};
+use super::{Deferred, Sight, Spy, Tag, Told, tag};
 use crate::record::End;
 use dpi::tier1::{StateId, Step};
-use dpi::worker::{Answer, Reason};
+use dpi::worker::{Answer, Reason, Refused};
 use dpi::{By, Confidence, Details, Message, Protocol, Verdict};
 use flow::table::Slot;
 use flow::{Decoded, Packet, Part};
@@ -19,7 +20,7 @@ impl Spy {
         // Its flow may have made room for another of the same burst, or be settled by a packet of it.
         let Some(look) = self.tracker.value_mut(slot) else { return };
         if look.phase() == Phase::Settled {
-            return told.tell(at, look);
+            return told.tell(at, look, &self.names);
         }
         let transport = decoded.protocol();
         if transport != ip::TCP && transport != ip::UDP {
@@ -42,16 +43,16 @@ impl Spy {
             }
         }
         let Some(look) = self.tracker.value_mut(slot) else { return };
-        told.tell(at, look);
+        told.tell(at, look, &self.names);
         if told.waits
             && self.outcomes.is_none()
             && let State::Asked(question) = look.state()
             && let Some(asker) = &mut self.asker
         {
-            let (protocol, master) = (look.protocol(), look.master());
+            let now = tag(look, &self.names);
             let question_of = asker.question(question);
             if question_of.changes.is_empty() {
-                question_of.changes.push((0, protocol, master));
+                question_of.changes.push(Change { from: 0, tag: now });
             }
             let (generation, submitted) = (question_of.generation, question_of.submitted);
             self.deferred.push(Deferred { at, question, generation, submitted });
@@ -140,7 +141,11 @@ impl Spy {
             }
         };
         // What is refused is counted by the worker.
-        let _ = asker.submit(question, packet, waits);
+        if asker.submit(question, packet, waits) == Err(Refused::Full)
+            && let Some(look) = self.tracker.value_mut(slot)
+        {
+            look.note_unasked();
+        }
     }
 
     /// Tier 1 does not know the flow: what tier 2 says holds from now on.
@@ -180,7 +185,16 @@ impl Spy {
         if let Some(place) = look.details() {
             self.books.store.take(place);
         }
-        look.set_details(self.books.store.put(details));
+        let name = self.namer.as_ref().map_or(0, |namer| namer(&details));
+        let place = self.books.store.put(details);
+        if let Some(place) = place.filter(|_| self.namer.is_some()) {
+            let place = place as usize;
+            if self.names.len() <= place {
+                self.names.resize(place + 1, 0);
+            }
+            self.names[place] = name;
+        }
+        look.set_details(place);
         look.set_verdict(verdict, self.books.words.number(verdict.evidence));
         if is_news && self.books.wanted.identified {
             let look = *look;
@@ -228,7 +242,9 @@ impl Spy {
                 return;
             }
             if let Some(verdict) = &verdict {
-                question.changes.push((answer.packets, verdict.protocol.number(), verdict.master.number()));
+                let name = self.namer.as_ref().map_or(0, |namer| namer(&answer.details));
+                let said = Tag { name, ..Tag::of_verdict(verdict) };
+                question.changes.push(Change { from: answer.packets, tag: said });
             }
             asker.close(at);
             self.books.apply(&mut record, verdict, answer.details);
@@ -241,7 +257,6 @@ impl Spy {
         }
         let from = answer.packets.max(question.handed_at);
         if let Some(verdict) = &verdict {
-            question.changes.push((from, verdict.protocol.number(), verdict.master.number()));
             self.note_verdict(slot, verdict, answer.details);
         }
         if answer.done
@@ -249,7 +264,18 @@ impl Spy {
         {
             look.set_state(State::None);
             // What was lost with a worker may be asked again.
+            if answer.reason == Reason::Lost {
+                look.note_lost();
+            }
             look.set_phase(if answer.reason == Reason::Lost { Phase::Handed } else { Phase::Settled });
+        }
+        if verdict.is_some() || answer.done {
+            let now = self.tracker.flow(slot).map(|flow| tag(&flow.value, &self.names));
+            if let (Some(now), Some(asker)) = (now, &mut self.asker) {
+                asker.question(at).changes.push(Change { from, tag: now });
+            }
+        }
+        if answer.done {
             if let Some(asker) = &mut self.asker
                 && !self.deferred.iter().any(|deferred| deferred.question == at)
             {
@@ -267,9 +293,10 @@ impl Spy {
         for &Deferred { at, question, generation, submitted } in &deferred {
             let question = asker.question(question);
             if question.generation == generation
-                && let Some((_, protocol, master)) = question.change_at(submitted)
+                && let Some(Change { tag, .. }) = question.change_at(submitted)
             {
-                (tags[at].protocol, tags[at].master) = (protocol, master);
+                let Tag { packets, sight, related, .. } = tags[at];
+                tags[at] = Tag { packets, sight, related, ..tag };
             }
         }
         for &Deferred { question: at, generation, .. } in &deferred {

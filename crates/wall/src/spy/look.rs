@@ -1,5 +1,6 @@
 //! What is kept of each flow in its table: 24 bytes, so that it shares two cache lines with key and counts.
 
+use super::Progress;
 use dpi::{By, Confidence, Protocol, Verdict};
 
 /// How far the identification of a flow is.
@@ -55,8 +56,10 @@ const HAS_TIER1: u8 = 4;
 const IS_ASKED: u8 = 8;
 /// A packet of the burst that is looked at waits, or one of another was looked at.
 const PENDING: u8 = 16;
-/// Tier 2 was not asked, as too many flows were being asked about.
+/// Tier 2 was not asked, as too many flows were being asked about, or its ring was full.
 const UNASKED: u8 = 32;
+/// Tier 2 was lost before it answered.
+const LOST: u8 = 64;
 
 impl Look {
     pub(super) fn new(number: u32, first: flow::Direction) -> Look {
@@ -91,6 +94,32 @@ impl Look {
         let is_news = self.flags & UNASKED == 0;
         self.flags |= UNASKED;
         is_news
+    }
+
+    /// Takes note that tier 2 was lost before it answered.
+    pub(super) fn note_lost(&mut self) {
+        self.flags |= LOST;
+    }
+
+    /// How far its identification is.
+    #[inline]
+    pub(super) fn progress(&self) -> Progress {
+        if self.phase == Phase::Settled || self.protocol != 0 {
+            Progress::Done
+        } else if self.flags & UNASKED != 0 {
+            Progress::NoRoom
+        } else if self.flags & LOST != 0 {
+            Progress::Lost
+        } else {
+            Progress::Open
+        }
+    }
+
+    /// How sure its verdict is.
+    #[inline]
+    pub(super) fn confidence(&self) -> Confidence {
+        use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
+        [Unknown, Port, Address, Related, Partial, Payload, Unknown, Unknown][usize::from(self.sure >> 2 & 7)]
     }
 
     pub(super) fn set_phase(&mut self, phase: Phase) {
@@ -164,9 +193,7 @@ impl Look {
     /// The verdict, with the words of its evidence.
     pub(super) fn verdict(&self, evidence: impl Fn(u8) -> &'static str) -> Verdict {
         let by = [By::Nobody, By::Tier1, By::Ndpi][usize::from(self.sure & 3).min(2)];
-        use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
-        let confidence =
-            [Unknown, Port, Address, Related, Partial, Payload][usize::from(self.sure >> 2).min(5)];
+        let confidence = self.confidence();
         Verdict {
             protocol: Protocol::from_number(self.protocol),
             master: Protocol::from_number(self.master),

@@ -21,15 +21,18 @@ mod look;
 mod store;
 
 use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX};
-use crate::record::End;
+use crate::record::{End, Record};
 use asker::Asker;
 use books::Books;
 use dpi::tier1::{self, Tier1};
 use dpi::worker::WorkerError;
+use dpi::{Confidence, Details};
 use flow::table::{Slot, TableError};
-use flow::{Decoded, NoFlow, Packet, Seen, Tracker};
+use flow::{Decoded, Direction, Key, NoFlow, Packet, Seen, Tracker};
 use identify::is_silent;
 use look::{Look, Phase};
+use std::sync::Arc;
+use wire::ip::protocol as ip;
 
 /// How a [`Spy`] works.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,18 @@ pub struct Settings {
     pub ledger: Option<Ledger>,
     /// What flows turned out to be when these packets were looked at before.
     pub outcomes: Option<Outcomes>,
+    /// What the names that flows give come to.
+    pub namer: Option<NamerOf>,
+}
+
+/// A [`Namer`], in settings.
+#[derive(Clone)]
+pub struct NamerOf(pub Namer);
+
+impl std::fmt::Debug for NamerOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Namer")
+    }
 }
 
 /// Why there is no [`Spy`].
@@ -69,7 +84,61 @@ pub struct Tag {
     pub master: u16,
     /// Packets that it has had; 0 without a flow.
     pub packets: u32,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// What is not known yet, or was left out.
+    pub progress: Progress,
+    /// What the names that the flow gave come to, as [`Settings::namer`] has it; 0 without.
+    pub name: u32,
+    /// The packet within its flow; `None` without one.
+    pub sight: Option<Sighting>,
+    /// Of an ICMP error, the flow of the packet that it quotes.
+    pub related: Option<Slot>,
 }
+
+impl Tag {
+    /// What is known of a flow that is identified, and nothing of a packet.
+    fn of_verdict(verdict: &dpi::Verdict) -> Tag {
+        Tag {
+            protocol: verdict.protocol.number(),
+            master: verdict.master.number(),
+            confidence: verdict.confidence,
+            ..Tag::default()
+        }
+    }
+}
+
+/// How far the identification of a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// It is identified, or never will be; also of packets without a flow.
+    #[default]
+    Done,
+    /// More packets may tell.
+    Open,
+    /// Tier 2 was to be asked, and had no room.
+    NoRoom,
+    /// Tier 2 was asked, and was lost before it answered.
+    Lost,
+}
+
+/// A packet within its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// The slot of the flow. A later packet of the burst may have taken it.
+    pub slot: Slot,
+    /// The direction of the packet.
+    pub direction: Direction,
+    /// Whether it is the first of its flow.
+    pub is_new: bool,
+    /// Of a segment of TCP: whether it counts. See [`flow::Seen::counts`].
+    pub counts: bool,
+    /// Where what the packet says begins and ends, in its bytes.
+    pub payload: (u32, u32),
+}
+
+/// What names that a flow gave of itself come to: a number that [`Tag::name`] has.
+pub type Namer = Arc<dyn Fn(&Details) -> u32 + Send + Sync>;
 
 /// How many flows were identified by whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +163,11 @@ pub struct Spy {
     books: Books,
     waits: bool,
     outcomes: Option<Outcomes>,
+    namer: Option<Namer>,
+    /// By place of details: what the namer has said of them.
+    names: Vec<u32>,
+    /// Of a burst: ICMP errors, and the flows of what they quote.
+    quotes: Vec<(usize, Key)>,
     /// The number of the last flow.
     numbers: u32,
     /// Packets of the burst that are told of when tier 2 has answered.
@@ -128,8 +202,9 @@ struct Told<'a> {
 
 impl Told<'_> {
     /// Tells a packet by what is known of its flow now.
-    fn tell(&mut self, at: usize, look: &Look) {
-        (self.tags[at].protocol, self.tags[at].master) = (look.protocol(), look.master());
+    fn tell(&mut self, at: usize, look: &Look, names: &[u32]) {
+        let Tag { packets, sight, related, .. } = self.tags[at];
+        self.tags[at] = Tag { packets, sight, related, ..tag(look, names) };
     }
 }
 
@@ -162,6 +237,9 @@ impl Spy {
             books: Books::new(settings.ledger),
             waits: settings.waits,
             outcomes: settings.outcomes,
+            namer: settings.namer.map(|NamerOf(namer)| namer),
+            names: Vec::new(),
+            quotes: Vec::new(),
             numbers: 0,
             deferred: Vec::new(),
         })
@@ -222,6 +300,32 @@ impl Spy {
         self.asker.as_ref()?.process_id()
     }
 
+    /// Flows at most.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.tracker.table().capacity()
+    }
+
+    /// What is kept of a flow that is there, for people: as it stands.
+    #[must_use]
+    pub fn record(&self, slot: Slot) -> Option<Record> {
+        let (key, flow) = (self.tracker.table().key(slot)?, self.tracker.flow(slot)?);
+        Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
+    }
+
+    /// The same of the flow of a packet, if it is there.
+    #[must_use]
+    pub fn record_of(&self, linktype: wire::LinkType, frame: &[u8]) -> Option<Record> {
+        let decoded = flow::decode(linktype, frame).ok()?;
+        self.record(self.tracker.find(&decoded.key)?)
+    }
+
+    /// Changes what the names that flows give come to, also those that were given before.
+    pub fn set_namer(&mut self, namer: Option<Namer>) {
+        self.names = self.books.store.each(|details| namer.as_ref().map_or(0, |namer| namer(details)));
+        self.namer = namer;
+    }
+
     /// As [`Tracker::populate`].
     pub fn populate(&mut self) {
         self.tracker.populate();
@@ -267,6 +371,7 @@ impl Spy {
     /// Looks at packets of a burst, from its number `first` on.
     fn look(&mut self, packets: &[Packet<'_>], first: usize, tags: &mut [Tag]) {
         let Spy { tracker, tier1, asker, books, waits, numbers, unsettled, slots, outcomes, .. } = self;
+        let (names, quotes) = (&self.names, &mut self.quotes);
         let (waits, wants_slots) = (*waits, outcomes.is_some());
         slots.clear();
         // What needs more than the flow itself waits until all packets have been counted.
@@ -274,7 +379,7 @@ impl Spy {
             if wants_slots {
                 slots.push(seen.as_ref().ok().map(|seen| seen.slot));
             }
-            let Seen { slot, is_new, decoded, flow } = match seen {
+            let Seen { slot, is_new, counts, decoded, flow } = match seen {
                 Ok(seen) => seen,
                 Err(why) => return tags[first + at] = without_flow(why),
             };
@@ -284,7 +389,15 @@ impl Spy {
                 *look = Look::new(*numbers, decoded.direction);
             }
             look.count = look.count.saturating_add(1);
-            tags[first + at] = tag(look);
+            let payload = decoded.payload();
+            let payload = (payload.start as u32, payload.end as u32);
+            let sight = Some(Sighting { slot, direction: decoded.direction, is_new, counts, payload });
+            tags[first + at] = Tag { sight, ..tag(look, names) };
+            if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
+                && let Some((key, _)) = decoded.quoted(packets[at].frame)
+            {
+                quotes.push((first + at, key));
+            }
             if look.phase() != Phase::Settled && (waits || !is_silent(look, decoded)) {
                 look.set_pending();
                 unsettled.push(Sight { at: first + at, slot, decoded: *decoded });
@@ -298,6 +411,9 @@ impl Spy {
         }
         self.unsettled = unsettled;
         self.unsettled.clear();
+        for (at, key) in self.quotes.drain(..) {
+            told.tags[at].related = self.tracker.find(&key);
+        }
         if self.outcomes.is_some() {
             self.tell_outcomes(&mut told.tags[first..]);
         }
@@ -312,11 +428,9 @@ impl Spy {
                 && let Some(flow) = self.tracker.flow(slot)
             {
                 let outcome = outcomes.get(flow.value.number.into());
-                *tag = Tag {
-                    protocol: outcome.protocol.number(),
-                    master: outcome.master.number(),
-                    packets: outcome.packets,
-                };
+                tag.protocol = outcome.protocol.number();
+                tag.master = outcome.master.number();
+                tag.packets = outcome.packets;
             }
         }
     }
@@ -357,8 +471,18 @@ fn without_flow(why: NoFlow) -> Tag {
     Tag { packets: is_ip.into(), ..Tag::default() }
 }
 
-fn tag(look: &Look) -> Tag {
-    Tag { protocol: look.protocol(), master: look.master(), packets: look.count }
+#[inline(always)]
+fn tag(look: &Look, names: &[u32]) -> Tag {
+    Tag {
+        protocol: look.protocol(),
+        master: look.master(),
+        packets: look.count,
+        confidence: look.confidence(),
+        progress: look.progress(),
+        name: look.details().and_then(|place| names.get(place as usize)).copied().unwrap_or(0),
+        sight: None,
+        related: None,
+    }
 }
 
 #[cfg(test)]

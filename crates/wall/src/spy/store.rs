@@ -43,6 +43,11 @@ impl Store {
         Some(self.places.len() as u32 - 1)
     }
 
+    /// What is to be kept for each place, in their order; 0 for one that is free.
+    pub(super) fn each(&self, mut of: impl FnMut(&Details) -> u32) -> Vec<u32> {
+        self.places.iter().map(|place| place.as_deref().map_or(0, &mut of)).collect()
+    }
+
     pub(super) fn get(&self, place: u32) -> Option<&Details> {
         self.places.get(place as usize)?.as_deref()
     }

@@ -26,7 +26,11 @@ pub(super) fn read(text: &str, rules: &mut Ruleset) {
                     "ip" => table(rules, name, Family::Ip, &lines[at + 1..end]),
                     "ip6" => table(rules, name, Family::Ip6, &lines[at + 1..end]),
                     "inet" => table(rules, name, Family::Inet, &lines[at + 1..end]),
-                    _ => rules.problem(lines[at].number, &lines[at].text, "tables of ip, ip6 and inet are read"),
+                    _ => rules.problem(
+                        lines[at].number,
+                        &lines[at].text,
+                        "tables of ip, ip6 and inet are read",
+                    ),
                 }
                 at = end + 1;
             }
@@ -105,7 +109,8 @@ fn set_of(lines: &[Line], is_map: bool) -> Result<Set, String> {
         let end = lines.iter().find(|line| line.words().next() == Some("type"));
         let words = end.map_or_else(Vec::new, |line| line.words().skip(1).collect());
         let types = words.split(|&word| word == ":").next().unwrap_or_default();
-        set.types = types.iter().filter(|&&word| word != "." && word != ";").map(|&word| word.to_owned()).collect();
+        set.types =
+            types.iter().filter(|&&word| word != "." && word != ";").map(|&word| word.to_owned()).collect();
         let _ = at;
     }
     if let Some(at) = tokens.windows(2).position(|pair| pair == ["elements", "="]) {

@@ -1,0 +1,289 @@
+//! `sluss wall run`: packets judged by a policy, of captures or between devices.
+
+use super::check::written;
+use super::replay::Replay;
+use super::{inline, policy};
+use crate::args::WallRunArgs;
+use crate::exit::{Failure, Outcome};
+use crate::message::Message;
+use crate::reader::print_at_end;
+use crate::signals;
+use crate::table::{Column, Table};
+use crate::terminal::Terminal;
+use capture::{ByteOrder, Precision, Target, Writer, layout};
+use flow::Packet;
+use pflang::LinkType;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use wall::judge::{Counts, Fault, Verdict, basis_object};
+use wall::policy::{Mode, Policy};
+use wall::reject::{Replies, Source};
+use wall::rules::Action;
+
+/// Runs the command.
+pub(super) fn run(args: &WallRunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if args.captures.is_empty() && args.inline.is_none() {
+        return Err(Failure::user("there is nothing to judge").help(
+            "name captures: `sluss wall run POLICY trace.pcap`; or two devices: `sluss wall run POLICY --inline eth0 eth1`",
+        ));
+    }
+    let policy = policy::read(&args.policy, terminal.colour_stderr)?;
+    match &args.inline {
+        Some(devices) => inline::run(args, devices, &policy, terminal),
+        None => replay(args, &policy, terminal),
+    }
+}
+
+/// Judges captures.
+fn replay(args: &WallRunArgs, policy: &Arc<Policy>, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let signals = signals::caught(signals::ENDING)?;
+    let mut replay = Replay::new(policy, None)?;
+    if let Some(why) = &replay.without_ndpi {
+        terminal.tell(&Message::warning(format_args!("nDPI is not asked: {why}")));
+    }
+    let mut output =
+        args.output.as_deref().map(Writer::create).transpose().map_err(|error| Failure::capture(&error))?;
+    let mut told = args
+        .reject
+        .as_deref()
+        .map(|path| Told::create(path, policy.settings().rejects.source))
+        .transpose()?;
+    let is_monitor = policy.settings().mode == Mode::Monitor;
+    let (mut lines, mut number) = (Lines::new(args), 0_u64);
+    let interfaces = [args.input.as_deref(), args.out.as_deref()];
+    let replayed = replay.run(
+        &args.captures,
+        interfaces,
+        (Some(Arc::clone(&signals.is_any)), terminal),
+        |batch, packets, verdicts, _| {
+            if let Some(writer) = &mut output {
+                let goes_on = |verdict: &Verdict| verdict.action == Action::Accept || is_monitor;
+                let accepted = (0..packets.len()).filter(|at| goes_on(&verdicts[*at]));
+                writer.write(batch, accepted).map_err(|error| Failure::capture(&error))?;
+            }
+            for (packet, verdict) in packets.iter().zip(verdicts) {
+                number += 1;
+                if let Some(told) = told.as_mut().filter(|_| verdict.action == Action::Reject) {
+                    told.tell(packet)?;
+                }
+                lines.add(number, verdict, policy)?;
+            }
+            Ok(())
+        },
+    )?;
+    replay.judge.spy_mut().finish();
+    if let Some(writer) = output {
+        writer.finish().map_err(|error| Failure::capture(&error))?;
+    }
+    if let Some(told) = told {
+        told.finish(terminal)?;
+    }
+    lines.flush()?;
+    let counts = replay.judge.counts();
+    let text = if args.json { format!("{}\n", object(counts, policy)) } else { report(counts, policy) };
+    let text = if args.verdicts && !args.json { String::new() } else { text };
+    print_at_end(&text, &signals)?;
+    if let Some(damage) = replayed.damage {
+        terminal.tell(&damage.message);
+        return Ok(Outcome::Incomplete);
+    }
+    Ok(signals.signal().map_or(Outcome::Done, Outcome::Interrupted))
+}
+
+/// Lines about packets, which are printed some thousand at a time.
+struct Lines {
+    is_wanted: bool,
+    is_json: bool,
+    text: String,
+}
+
+impl Lines {
+    const BYTES: usize = 64 << 10;
+
+    fn new(args: &WallRunArgs) -> Lines {
+        Lines { is_wanted: args.verdicts, is_json: args.json, text: String::new() }
+    }
+
+    fn add(&mut self, number: u64, verdict: &Verdict, policy: &Policy) -> Result<(), Failure> {
+        if !self.is_wanted {
+            return Ok(());
+        }
+        let action = verdict.action.name();
+        self.text += &if self.is_json {
+            let basis = basis_object(verdict.basis, policy);
+            format!(
+                "{}\n",
+                json!({ "v": 1, "type": "wall.verdict", "packet": number, "verdict": action, "basis": basis })
+            )
+        } else {
+            format!("{number} {action} {}\n", wall::judge::basis_in_words(verdict.basis, policy))
+        };
+        if self.text.len() > Lines::BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        let printed = crate::terminal::print(&self.text);
+        self.text.clear();
+        printed
+    }
+}
+
+/// A capture of what the ends of rejected flows are told.
+struct Told {
+    file: BufWriter<File>,
+    name: String,
+    replies: Replies,
+    source: Source,
+    linktype: Option<LinkType>,
+    /// Replies of other link types, for which the file has no place.
+    left_out: u64,
+    record: Vec<u8>,
+}
+
+impl Told {
+    const SNAPLEN: u32 = 262_144;
+
+    fn create(path: &Path, source: Source) -> Result<Told, Failure> {
+        let name = path.display().to_string();
+        let file = File::create(path).map_err(|error| Failure::writing(&name, &error))?;
+        let file = BufWriter::new(file);
+        Ok(Told {
+            file,
+            name,
+            replies: Replies::default(),
+            source,
+            linktype: None,
+            left_out: 0,
+            record: Vec::new(),
+        })
+    }
+
+    /// Writes what the ends of a packet's flow are told.
+    fn tell(&mut self, packet: &Packet<'_>) -> Result<(), Failure> {
+        if !self.replies.answer(packet.linktype, packet.frame, &self.source) {
+            return Ok(());
+        }
+        self.record.clear();
+        match self.linktype {
+            None => self.begin(packet.linktype),
+            Some(linktype) if linktype != packet.linktype => {
+                self.left_out += 1;
+                return Ok(());
+            }
+            Some(_) => {}
+        }
+        let time = ((packet.time_ns / 1_000_000_000) as u32, (packet.time_ns % 1_000_000_000) as u32);
+        for frame in [self.replies.to_sender(), self.replies.to_receiver()].into_iter().flatten() {
+            layout::put_record(ByteOrder::Little, time, frame.len() as u32, frame, &mut self.record);
+        }
+        let written = self.file.write_all(&self.record);
+        written.map_err(|error| Failure::writing(&self.name, &error))
+    }
+
+    fn begin(&mut self, linktype: LinkType) {
+        let (order, precision) = (ByteOrder::Little, Precision::Nano);
+        let target = Target::Pcap { order, precision, snaplen: Told::SNAPLEN, linktype, link_bits: 0 };
+        self.record.extend_from_slice(&target.file_header());
+        self.linktype = Some(linktype);
+    }
+
+    fn finish(mut self, terminal: &Terminal) -> Result<(), Failure> {
+        if self.linktype.is_none() {
+            // A capture without packets is a capture.
+            self.begin(LinkType::EN10MB);
+            let header = std::mem::take(&mut self.record);
+            self.file.write_all(&header).map_err(|error| Failure::writing(&self.name, &error))?;
+        }
+        let flushed: io::Result<()> = self.file.flush();
+        flushed.map_err(|error| Failure::writing(&self.name, &error))?;
+        if self.left_out > 0 {
+            let message = format!(
+                "the replies to {} packets were not written: a pcap file holds one link type",
+                self.left_out
+            );
+            terminal.tell(&Message::warning(message));
+        }
+        Ok(())
+    }
+}
+
+/// What became of packets, rule by rule.
+pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
+    let columns = [
+        Column::right("line", 0, 0),
+        Column::left("verdict", 0, 0),
+        Column::right("packets", 0, 0),
+        Column::right("bytes", 0, 0),
+        Column::left("rule", 0, 1),
+    ];
+    let mut table = Table::new(columns.to_vec()).with_gap(2);
+    for (rule, count) in policy.rules().iter().zip(&counts.rules) {
+        table.push(vec![
+            rule.line.to_string(),
+            rule.action.name().to_owned(),
+            count.packets.to_string(),
+            count.bytes.to_string(),
+            written(policy, rule),
+        ]);
+    }
+    let settings = policy.settings();
+    let mut others = vec![
+        (settings.default.name().to_owned(), counts.default, "no rule takes them".to_owned()),
+        ("".to_owned(), counts.undecided, "not known yet what the flow speaks".to_owned()),
+        ("".to_owned(), counts.not_ip, "no IP".to_owned()),
+    ];
+    others.extend(
+        Fault::ALL.map(|fault| {
+            ("drop".to_owned(), counts.faults[fault as usize], format!("fail.{}", fault.name()))
+        }),
+    );
+    for (verdict, count, what) in others.into_iter().filter(|(_, count, _)| count.packets > 0) {
+        let (packets, bytes) = (count.packets.to_string(), count.bytes.to_string());
+        table.push(vec![String::new(), verdict, packets, bytes, format!("({what})")]);
+    }
+    let [accepted, rejected, dropped] =
+        [Action::Accept, Action::Reject, Action::Drop].map(|action| counts.packets(action));
+    let monitor = if settings.mode == Mode::Monitor { "; only counted: mode = \"monitor\"" } else { "" };
+    format!("{}\n{accepted} accepted, {dropped} dropped, {rejected} rejected{monitor}\n", table.text())
+}
+
+/// The same for programs.
+pub(super) fn object(counts: &Counts, policy: &Policy) -> serde_json::Value {
+    let count = |count: wall::judge::Count| json!({ "packets": count.packets, "bytes": count.bytes });
+    let [accepted, rejected, dropped] =
+        [Action::Accept, Action::Reject, Action::Drop].map(|action| counts.packets(action));
+    let rules: Vec<_> = policy
+        .rules()
+        .iter()
+        .zip(&counts.rules)
+        .map(|(rule, count)| {
+            json!({
+                "line": rule.line,
+                "verdict": rule.action.name(),
+                "packets": count.packets,
+                "bytes": count.bytes,
+                "rule": written(policy, rule),
+            })
+        })
+        .collect();
+    let mut object = json!({
+        "v": 1,
+        "type": "wall.run",
+        "total": accepted + rejected + dropped,
+        "accepted": accepted,
+        "rejected": rejected,
+        "dropped": dropped,
+        "stateless": counts.stateless,
+        "rules": rules,
+        "default": count(counts.default),
+        "undecided": count(counts.undecided),
+        "not_ip": count(counts.not_ip),
+    });
+    for fault in Fault::ALL {
+        object["fail"][fault.name()] = count(counts.faults[fault as usize]);
+    }
+    object
+}

@@ -1,0 +1,346 @@
+//! `sluss wall run --inline`: a client, the wall, and a server, each in a network namespace of its own, with the kernel's own stacks, curl and a real server.
+
+mod common;
+
+use common::{arg, say, scratch, sluss};
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use testkit::netns::{Namespace, PATIENCE};
+
+/// Whether programs are there, said aloud if not.
+fn has(test: &str, tools: &[(&str, &str)]) -> bool {
+    tools.iter().all(|(tool, package)| {
+        let is_there = Command::new(tool).arg("--version").output().is_ok();
+        if !is_there {
+            say(&format!("SKIPPED: {test} needs `{tool}`: install {package} (Debian)"));
+        }
+        is_there
+    })
+}
+
+/// A client and a server, and between them a wall.
+struct Bench {
+    client: Namespace,
+    middle: Namespace,
+    server: Namespace,
+    folder: PathBuf,
+    wall: Option<Child>,
+    servers: Vec<Child>,
+}
+
+const CLIENT: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
+const SERVER: [&str; 2] = ["192.0.2.2", "2001:db8::2"];
+
+impl Bench {
+    /// Lays cables, and runs a wall with this policy between them while `test` runs.
+    fn run(name: &str, policy: &str, test: impl FnOnce(&mut Bench)) {
+        let tools = [("curl", "curl"), ("python3", "python3"), ("openssl", "openssl")];
+        if !has(name, &tools) {
+            return;
+        }
+        let Some((_turn, [client, middle, server])) = Namespace::some(name) else { return };
+        let folder = scratch(name);
+        fs::write(folder.join("policy.toml"), policy).unwrap();
+        let mut bench = Bench { client, middle, server, folder, wall: None, servers: Vec::new() };
+        bench.cables();
+        bench.start();
+        test(&mut bench);
+        bench.stop();
+    }
+
+    fn cables(&self) {
+        for (end, outer, inner, at) in [(&self.client, "c0", "lan", 0), (&self.server, "s0", "wan", 1)] {
+            self.middle.run(&format!("ip link add {inner} type veth peer name {outer}"));
+            self.middle.run(&format!("ip link set dev {outer} netns {}", end.pid()));
+            self.middle.run(&format!("ip link set dev {inner} up"));
+            end.run(&format!("sysctl -qw net.ipv6.conf.{outer}.disable_ipv6=0"));
+            let [v4, v6] = [CLIENT, SERVER][at];
+            end.run(&format!("ip address add {v4}/24 dev {outer}"));
+            end.run(&format!("ip link set dev {outer} up"));
+            end.run(&format!("ip address add {v6}/64 dev {outer} nodad"));
+            end.run("ip link set dev lo up");
+        }
+    }
+
+    fn policy(&self) -> PathBuf {
+        self.folder.join("policy.toml")
+    }
+
+    fn control(&self) -> PathBuf {
+        self.folder.join("control")
+    }
+
+    fn start(&mut self) {
+        let words = format!(
+            "{} wall run {} --inline lan wan --control {} --json",
+            env!("CARGO_BIN_EXE_sluss"),
+            arg(&self.policy()),
+            arg(&self.control()),
+        );
+        let output = fs::File::create(self.folder.join("output")).unwrap();
+        let errors = fs::File::create(self.folder.join("errors")).unwrap();
+        let mut wall = self.middle.command(&words);
+        self.wall = Some(wall.stdout(output).stderr(errors).spawn().unwrap());
+        self.wait("the control socket", || self.control().exists());
+    }
+
+    fn errors(&self) -> String {
+        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
+    }
+
+    fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let begin = Instant::now();
+        while !is_so() {
+            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Ends the wall; gives what it prints.
+    fn stop(&mut self) -> Value {
+        let Some(mut wall) = self.wall.take() else { return Value::Null };
+        let killed = Command::new("kill").args(["-TERM", &wall.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let status = wall.wait().unwrap();
+        assert_eq!(status.code(), Some(143), "{}", self.errors());
+        let text = fs::read_to_string(self.folder.join("output")).unwrap();
+        serde_json::from_str(text.lines().last().unwrap()).unwrap()
+    }
+
+    /// Runs a server in the server's namespace, until it listens there.
+    fn serve(&mut self, words: &str, port: u16) {
+        let mut command = self.server.command(words);
+        let child =
+            command.current_dir(&self.folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        self.servers.push(child);
+        let address = format!("127.0.0.1:{port}");
+        self.wait("a server", || self.server.enter(|| TcpStream::connect(&address).is_ok()));
+    }
+
+    fn curl(&self, words: &str) -> (Output, Duration) {
+        let begin = Instant::now();
+        let output = self.client.command(&format!("curl -sS -k --max-time 15 {words}")).output().unwrap();
+        (output, begin.elapsed())
+    }
+
+    fn command(&self, words: &[&str]) -> Output {
+        sluss(words).output().unwrap()
+    }
+
+    fn stats(&self) -> Value {
+        let output = self.command(&["wall", "stats", arg(&self.control()), "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for child in self.servers.iter_mut().chain(&mut self.wall) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+const HTTP_SERVER: &str = "python3 -m http.server 8080 --bind ::";
+
+#[test]
+fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
+    Bench::run("inline-passes", "dpi = 'own'\nrules = 'otherwise => accept'", |bench| {
+        let bytes: Vec<u8> =
+            (0..50_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        fs::write(bench.folder.join("large"), &bytes).unwrap();
+        bench.serve(HTTP_SERVER, 8080);
+        for server in ["192.0.2.2", "[2001:db8::2]"] {
+            let to = bench.folder.join("fetched");
+            let (output, _) = bench.curl(&format!("-g http://{server}:8080/large -o {}", arg(&to)));
+            assert!(output.status.success(), "{server}: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(fs::read(&to).unwrap() == bytes, "{server}: the file differs");
+        }
+        let last = bench.stop();
+        assert_eq!((last["dropped"].as_u64(), last["rejected"].as_u64()), (Some(0), Some(0)), "{last}");
+        assert!(last["accepted"].as_u64().unwrap() > 1000);
+    });
+}
+
+#[test]
+fn an_application_is_blocked_and_the_reject_ends_the_connection_at_once() {
+    let policy =
+        "dpi = 'own'\nrules = '''\napp HTTP => reject(log)\notherwise => accept\n'''\n[records]\neve = 'EVE'";
+    let folder = scratch("inline-blocked-eve");
+    let eve = folder.join("eve.json");
+    Bench::run("inline-blocked", &policy.replace("EVE", arg(&eve)), |bench| {
+        bench.serve(HTTP_SERVER, 8080);
+        for server in ["192.0.2.2", "[2001:db8::2]"] {
+            let (output, after) = bench.curl(&format!("-g http://{server}:8080/policy.toml"));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(56), "{server}: {errors}");
+            assert!(errors.contains("reset"), "{server}: {errors}");
+            assert!(after < Duration::from_secs(5), "{server}: after {after:?}");
+        }
+        bench.wait("the count of the rule", || bench.stats()["rules"][0]["packets"].as_u64().unwrap() >= 2);
+        let last = bench.stop();
+        assert!(last["rejected"].as_u64().unwrap() >= 2, "{last}");
+        let text = fs::read_to_string(&eve).unwrap();
+        let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let drop = events.iter().find(|event| event["event_type"] == "drop").expect(&text);
+        assert_eq!(
+            (&drop["sluss"]["verdict"], &drop["sluss"]["basis"]["line"]),
+            (&"reject".into(), &3.into()),
+            "{drop}"
+        );
+        assert_eq!((&drop["app_proto"], &drop["dest_port"]), (&"http".into(), &8080.into()), "{drop}");
+        assert!(events.iter().any(|event| event["event_type"] == "flow"), "{text}");
+    });
+}
+
+#[test]
+fn a_name_of_tls_is_blocked_and_others_pass() {
+    let policy = "dpi = 'own'\nrules = '''\nsni blocked.example => reject\notherwise => accept\n'''";
+    Bench::run("inline-tls", policy, |bench| {
+        let key =
+            "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x";
+        let made =
+            Command::new("openssl").args(key.split(' ').skip(1)).current_dir(&bench.folder).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        bench.serve("openssl s_server -quiet -accept 8443 -cert cert.pem -key key.pem -www", 8443);
+        for (name, is_blocked) in
+            [("fine.example", false), ("blocked.example", true), ("www.blocked.example", true)]
+        {
+            let (output, after) =
+                bench.curl(&format!("--resolve {name}:8443:192.0.2.2 https://{name}:8443/"));
+            assert_eq!(
+                output.status.success(),
+                !is_blocked,
+                "{name}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(after < Duration::from_secs(5), "{name}: after {after:?}");
+        }
+    });
+}
+
+#[test]
+fn what_comes_back_passes_and_what_begins_outside_does_not() {
+    let policy = "dpi = 'own'\nrules = '''\nstate invalid => drop\nstate {established, related} => accept\nin lan => accept\nicmp6 => accept\n'''";
+    Bench::run("inline-state", policy, |bench| {
+        bench.serve(HTTP_SERVER, 8080);
+        let (output, _) = bench.curl("http://192.0.2.2:8080/policy.toml");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let listener = bench.client.enter(|| TcpListener::bind("0.0.0.0:9000").unwrap());
+        let address = "192.0.2.1:9000".parse().unwrap();
+        let refused = bench.server.enter(|| TcpStream::connect_timeout(&address, Duration::from_millis(700)));
+        assert!(refused.is_err());
+        drop(listener);
+        assert!(bench.stats()["default"]["packets"].as_u64().unwrap() > 0);
+    });
+}
+
+#[test]
+fn another_policy_is_taken_while_packets_go_on() {
+    let accept = "dpi = 'own'\nrules = '''\ntcp port 7 => accept\notherwise => accept\n'''";
+    Bench::run("inline-reload", accept, |bench| {
+        let server = bench.server.enter(|| TcpListener::bind("192.0.2.2:7777").unwrap());
+        let mut client = bench.client.enter(|| TcpStream::connect("192.0.2.2:7777").unwrap());
+        let (mut served, _) = server.accept().unwrap();
+        let mut echo = |client: &mut TcpStream| {
+            client.write_all(b"ping").unwrap();
+            let mut bytes = [0; 4];
+            served.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            served.read_exact(&mut bytes).map(|()| bytes)
+        };
+        assert_eq!(echo(&mut client).unwrap(), *b"ping");
+        // A policy that is wrong changes nothing, and says why.
+        let reload = |bench: &Bench| bench.command(&["wall", "reload", arg(&bench.control())]);
+        fs::write(bench.policy(), "rules = 'app HTPP => drop'").unwrap();
+        let output = reload(bench);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("goes on unchanged") && errors.contains("HTPP"), "{errors}");
+        assert_eq!((echo(&mut client).unwrap(), bench.stats()["generation"].as_u64()), (*b"ping", Some(1)));
+        // Flows are kept: the connection that is open is established for the new policy.
+        fs::write(bench.policy(), "dpi = 'own'\nrules = '''\nstate established => accept\n'''").unwrap();
+        let output = reload(bench);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.starts_with("generation 2: 1 rules, 1 new, 2 gone"), "{told}");
+        assert_eq!(echo(&mut client).unwrap(), *b"ping");
+        // SIGHUP does the same.
+        fs::write(
+            bench.policy(),
+            "dpi = 'own'\nrules = '''\ntcp port 7777 => reject\notherwise => accept\n'''",
+        )
+        .unwrap();
+        let wall = bench.wall.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &wall]).status().unwrap().success());
+        bench.wait("the third policy", || bench.stats()["generation"].as_u64() == Some(3));
+        client.write_all(b"ping").unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let end = client.read(&mut [0; 4]).map_err(|error| error.kind());
+        assert_eq!(end, Err(std::io::ErrorKind::ConnectionReset));
+        let last = bench.stop();
+        let sum =
+            ["accepted", "dropped", "rejected"].iter().map(|key| last[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((last["total"].as_u64(), last["generation"].as_u64()), (Some(sum), Some(3)), "{last}");
+    });
+}
+
+/// A line of the status of each thread of a process.
+fn statuses(process: u32, key: &str) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let of = |status: String| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok()).map(of).collect()
+}
+
+#[test]
+fn the_wall_gives_up_what_it_does_not_need() {
+    Bench::run("inline-confined", "dpi = 'own'\nrules = 'otherwise => accept'", |bench| {
+        bench.serve(HTTP_SERVER, 8080);
+        let (output, _) = bench.curl("http://192.0.2.2:8080/policy.toml");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let wall = bench.wall.as_ref().unwrap().id();
+        for (key, expected) in [
+            ("CapEff", "0000000000000000"),
+            ("CapPrm", "0000000000000000"),
+            ("NoNewPrivs", "1"),
+            ("Seccomp", "2"),
+        ] {
+            let found = statuses(wall, key);
+            assert!(!found.is_empty() && found.iter().all(|value| value == expected), "{key}: {found:?}");
+        }
+        if bench.errors().contains("Landlock") {
+            say("SKIPPED in part: this kernel has no Landlock");
+        }
+    });
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let folder = scratch("inline-missing");
+    let policy: &Path = &folder.join("policy.toml");
+    fs::write(policy, "rules = 'otherwise => accept'").unwrap();
+    for (words, code, what) in [
+        (vec!["wall", "run", arg(policy)], 2, "there is nothing to judge"),
+        (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere0"], 2, "these are one"),
+        (
+            vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere1"],
+            3,
+            "there is no device nowhere",
+        ),
+        (vec!["wall", "stats", "/nowhere/control"], 3, "no wall answers"),
+    ] {
+        let output = sluss(&words).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(what), "{words:?}: {errors}");
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {errors}");
+    }
+}

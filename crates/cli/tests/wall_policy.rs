@@ -1,0 +1,159 @@
+//! `sluss wall check`, `test`, `run` and `why`: policies, and captures that are judged by them.
+
+mod common;
+
+use common::{arg, code, root, run, say, scratch, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn policy(name: &str, text: &str) -> PathBuf {
+    let path = scratch(name).join("policy.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+}
+
+#[test]
+fn a_capture_is_judged_and_every_packet_accounted_for() {
+    let policy = policy(
+        "wall-run",
+        "dpi = 'own'\nrules = '''\napp HTTP => reject\nudp port 53 => drop\notherwise => accept\n'''",
+    );
+    let folder = policy.parent().unwrap();
+    let (passed, told) = (folder.join("passed.pcap"), folder.join("told.pcap"));
+    let words =
+        ["wall", "run", arg(&policy), "captures/web.pcap", "-o", arg(&passed), "-r", arg(&told), "--json"];
+    let output = run(&words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let object = &objects(&stdout(&output))[0];
+    let number = |key: &str| object[key].as_u64().unwrap();
+    assert_eq!(number("total"), number("accepted") + number("rejected") + number("dropped"));
+    let sum: u64 =
+        object["rules"].as_array().unwrap().iter().map(|rule| rule["packets"].as_u64().unwrap()).sum();
+    let others: u64 =
+        ["default", "undecided", "not_ip"].iter().map(|key| object[key]["packets"].as_u64().unwrap()).sum();
+    assert_eq!(sum + others, number("total"));
+    assert!(number("rejected") > 0 && number("dropped") > 0 && number("stateless") == 0, "{object}");
+    let packets = |path| stdout(&run(&["filter", "--count", "", path])).trim().parse::<u64>().unwrap();
+    assert_eq!(packets(arg(&passed)), number("accepted"));
+    assert!(packets(arg(&told)) > number("rejected"), "both ends are told");
+    // The same in every run, and packet by packet.
+    let lines = stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"]));
+    let count =
+        |verdict: &str| lines.lines().filter(|line| line.split(' ').nth(1) == Some(verdict)).count() as u64;
+    assert_eq!(
+        [count("accept"), count("reject"), count("drop")],
+        ["accepted", "rejected", "dropped"].map(number)
+    );
+    assert_eq!(stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"])), lines);
+}
+
+#[test]
+fn tests_of_a_policy_pass_and_fail() {
+    let text = |drops: usize, third: &str| {
+        let capture = root().join("captures/web.pcap");
+        format!(
+            "dpi = 'own'\nrules = '''\nudp port 53 => drop\notherwise => accept\n'''\n[[test]]\npcap = '{}'\nexpect = {{ drop = {drops} }}\npacket.3 = '{third}'\n",
+            capture.display()
+        )
+    };
+    let good = policy("wall-test-good", &text(16, "drop"));
+    let output = run(&["wall", "test", arg(&good)]);
+    let counted = stdout(&output);
+    let drops = if code(&output) == 0 {
+        16
+    } else {
+        counted.split("it is ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let good = policy("wall-test-good", &text(drops, "drop"));
+    assert_eq!((code(&run(&["wall", "test", arg(&good)])), drops > 0), (0, true));
+    let wrong = policy("wall-test-wrong", &text(drops + 1, "accept"));
+    let output = run(&["wall", "test", arg(&wrong), "--json"]);
+    let object = &objects(&stdout(&output))[0];
+    assert_eq!((code(&output), object["passed"].as_bool()), (1, Some(false)));
+    let found: Vec<&str> = object["wrong"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].starts_with("packet 3: expected accept, and it is drop by the rule of line 3"),
+        "{found:?}"
+    );
+    let none = policy("wall-test-none", "rules = 'tcp => drop'");
+    assert_eq!(code(&run(&["wall", "test", arg(&none)])), 2);
+}
+
+#[test]
+fn why_says_which_rule_and_why_not_those_before_it() {
+    let policy = policy(
+        "wall-why",
+        "dpi = 'own'\nrules = '''\ntcp port 22 and app SSH => drop\nstate established and sni www.example.com => reject\notherwise => accept\n'''",
+    );
+    // The first packet that the second rule takes.
+    let lines = stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"]));
+    let number = lines
+        .lines()
+        .find(|line| line.contains(" reject "))
+        .and_then(|line| line.split(' ').next())
+        .expect(&lines);
+    let output = run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", number, "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let object = &objects(&stdout(&output))[0];
+    assert_eq!((&object["verdict"], &object["basis"]["line"]), (&"reject".into(), &4.into()), "{object}");
+    let rules = object["rules"].as_array().unwrap();
+    assert_eq!(
+        (rules.len(), &rules[0]["holds"], &rules[1]["holds"]),
+        (2, &false.into(), &true.into()),
+        "{object}"
+    );
+    let asked = |at: usize| rules[at]["asked"].as_array().unwrap();
+    assert_eq!((&asked(0)[0]["test"], &asked(0)[0]["holds"]), (&"tcp port 22".into(), &false.into()));
+    assert_eq!(asked(1)[1]["test"], "sni www.example.com");
+    let text = stdout(&run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", number]));
+    assert!(text.contains("is rejected: the rule of line 4") && text.contains("www.example.com"), "{text}");
+    let output = run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", "99999"]);
+    assert!(
+        code(&output) == 2 && stderr(&output).contains("there is no packet 99999"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_policy_that_is_wrong_is_shown_with_carets() {
+    let path = policy("wall-wrong", "# all\nrules = '''\n  app HTPP => drop\n  tcp prot 80 => drop\n'''\n");
+    let output = run(&["wall", "check", arg(&path)]);
+    let errors = stderr(&output);
+    assert_eq!(code(&output), 2, "{errors}");
+    assert!(
+        errors.contains("error[WP009]: no protocol is called `HTPP`\n3 |   app HTPP => drop\n  |       ^^^^"),
+        "{errors}"
+    );
+    assert!(errors.contains("help: did you mean `HTTP`?"), "{errors}");
+    let output = run(&["wall", "run", arg(&path), "captures/web.pcap", "--json"]);
+    let object = &objects(&stderr(&output))[0];
+    assert_eq!(
+        (&object["errors"][0]["code"], &object["errors"][0]["line"]),
+        (&"WP009".into(), &3.into()),
+        "{object}"
+    );
+    let path = policy("wall-odd", "rules = '''\notherwise => accept\ntcp => drop\n'''\n");
+    let output = run(&["wall", "check", arg(&path)]);
+    assert!(code(&output) == 0 && stderr(&output).contains("warning[WP101]"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_unit_is_one_that_systemd_takes() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        return say("SKIPPED: the unit is not checked: install systemd (Debian) for systemd-analyze");
+    }
+    let unit = fs::read_to_string(root().join("examples/sluss-wall.service")).unwrap();
+    let unit = unit.replace("/usr/bin/sluss", env!("CARGO_BIN_EXE_sluss"));
+    let path = scratch("wall-unit").join("sluss-wall.service");
+    fs::write(&path, unit).unwrap();
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no", arg(&path)]).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}

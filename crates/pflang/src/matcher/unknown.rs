@@ -1,0 +1,259 @@
+//! Three-valued evaluation (Kleene, 1938): what a program answers while some of its inputs are not known.
+//!
+//! Of each test that names such an input two trees are made: `may`, which holds wherever the test could hold, and `must`, which holds where it holds
+//! whatever the input is. `tcp and app = 7` may hold for all of TCP and must hold for nothing. A clause becomes two: `must => its handler`, then
+//! `may => open`. So the first clause that decides for certain is reached only by packets that no clause before it left open.
+
+use super::Matcher;
+use crate::compiler::Compiler;
+use crate::diag::Error;
+use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
+use crate::ir::{Cond, Value, ValueId};
+use crate::lower::LoweredProgram;
+use std::collections::HashSet;
+
+impl Compiler {
+    /// Compiles what a program answers while inputs of these names are not known: the handler that it calls whatever they are, or the handler `open` where
+    /// that depends on them. `open` is the last handler; a program that names it itself means the same one.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let compiler = Compiler::new(LinkType::EN10MB).inputs(["app"]);
+    /// let program = "match { len > 90 => long, len > 50 and app = 7 => seven, otherwise => rest }";
+    /// let matcher = compiler.compile_match_without(program, &["app"], "open")?;
+    /// let mut values = Vec::new();
+    /// let mut call = |len| matcher.call_captured(&[], len, &[0], &mut values).map(|call| call.handler.to_owned());
+    /// assert_eq!([call(100), call(60), call(40)].map(Option::unwrap), ["long", "open", "rest"]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn compile_match_without(
+        &self,
+        source: &str,
+        unknown: &[&str],
+        open: &str,
+    ) -> Result<Matcher, Error> {
+        let mut read = self.read_match(source)?;
+        let inputs = &read.program.ast.inputs;
+        let slots: HashSet<u32> = (0..)
+            .zip(inputs)
+            .filter(|(_, name)| unknown.contains(&name.as_str()))
+            .map(|(at, _)| at)
+            .collect();
+        let lowered = &mut read.lowered;
+        let number = lowered.handlers.iter().position(|name| name == open).unwrap_or_else(|| {
+            lowered.handlers.push(open.to_owned());
+            lowered.handlers.len() - 1
+        });
+        let leaf = lowered.leaves.add(number as u32, &[]);
+        lowered.clauses = without(lowered, &slots, leaf);
+        self.matcher(&read)
+    }
+}
+
+/// The clauses of a program whose inputs in `slots` are not known; `open` is the leaf where the answer depends on them.
+fn without(lowered: &mut LoweredProgram, slots: &HashSet<u32>, open: u32) -> Vec<Clause> {
+    let LoweredProgram { tree, clauses, leaves, .. } = lowered;
+    let depends = values_that_depend(tree, slots);
+    let leaf_depends: Vec<bool> =
+        leaves.iter().map(|(_, values)| values.iter().any(|value| depends[value.0 as usize])).collect();
+    let bounds = bounds(tree, &depends);
+    let mut out = Vec::with_capacity(clauses.len());
+    // How many blocks are open that are left out, since whether they are entered is not known.
+    let mut left_out = 0;
+    for clause in clauses.iter() {
+        match *clause {
+            Clause::Block(_) if left_out > 0 => left_out += 1,
+            Clause::End if left_out > 0 => left_out -= 1,
+            _ if left_out > 0 => {}
+            Clause::End => out.push(Clause::End),
+            Clause::Block(root) => match bounds[root.index()] {
+                None => out.push(Clause::Block(root)),
+                Some(Bounds { may, .. }) => {
+                    out.push(Clause::Leaf(may, open));
+                    left_out = 1;
+                }
+            },
+            Clause::Leaf(root, leaf) => {
+                let value_depends = leaf_depends.get(leaf as usize - 1).is_some_and(|depends| *depends);
+                match bounds[root.index()] {
+                    None => out.push(Clause::Leaf(root, if value_depends { open } else { leaf })),
+                    Some(Bounds { may, must }) => {
+                        if !value_depends && tree.node(must) != TreeNode::False {
+                            out.push(Clause::Leaf(must, leaf));
+                        }
+                        out.push(Clause::Leaf(may, open));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What a test may be at most, and must be at least.
+#[derive(Clone, Copy)]
+struct Bounds {
+    may: TreeId,
+    must: TreeId,
+}
+
+/// By value of the pool: whether it depends on an input that is not known.
+fn values_that_depend(tree: &Tree, slots: &HashSet<u32>) -> Vec<bool> {
+    let mut depends = Vec::with_capacity(tree.pool.value_count());
+    for id in 0..tree.pool.value_count() as u32 {
+        let id = ValueId(id);
+        let is_unknown = matches!(tree.pool.get(id), Value::Input(slot) if slots.contains(&slot));
+        let depends_on = |operand: ValueId| depends.get(operand.0 as usize).copied().unwrap_or(false);
+        depends.push(is_unknown || tree.pool.operands(id).any(depends_on));
+    }
+    depends
+}
+
+/// By node of the tree: its bounds, of one that depends on what is not known.
+fn bounds(tree: &mut Tree, depends: &[bool]) -> Vec<Option<Bounds>> {
+    let depends_cond = |tree: &Tree, cond| match tree.pool.get_cond(cond) {
+        Cond::Bounds { base, .. } => depends[base.0 as usize],
+        _ => tree.pool.cond_operands(cond).any(|value| depends[value.0 as usize]),
+    };
+    let count = tree.len();
+    let mut all: Vec<Option<Bounds>> = Vec::with_capacity(count);
+    for at in 0..count as u32 {
+        let id = TreeId(at);
+        let span = tree.span(id);
+        let of = |all: &[Option<Bounds>], id: TreeId| all[id.index()].unwrap_or(Bounds { may: id, must: id });
+        let both = |tree: &mut Tree, a: Bounds, b: Bounds, join: fn(TreeId, TreeId) -> TreeNode| {
+            let may = joined(tree, join(a.may, b.may), span);
+            Bounds { may, must: joined(tree, join(a.must, b.must), span) }
+        };
+        let node = tree.node(id);
+        let is_open = match node {
+            TreeNode::True | TreeNode::False => false,
+            TreeNode::Test(cond) => depends_cond(tree, cond),
+            TreeNode::In(set) => depends[tree.set(set).value.0 as usize],
+            TreeNode::Eval(value) => depends[value.0 as usize],
+            _ => tree.operands(id).any(|operand| all[operand.index()].is_some()),
+        };
+        all.push(is_open.then(|| match node {
+            TreeNode::And(a, b) => both(tree, of(&all, a), of(&all, b), TreeNode::And),
+            TreeNode::Or(a, b) => both(tree, of(&all, a), of(&all, b), TreeNode::Or),
+            TreeNode::Not(a) => {
+                let Bounds { may, must } = of(&all, a);
+                let turned = |tree: &mut Tree, a| joined(tree, TreeNode::Not(a), span);
+                Bounds { may: turned(tree, must), must: turned(tree, may) }
+            }
+            TreeNode::Try(a) => {
+                let Bounds { may, must } = of(&all, a);
+                Bounds {
+                    may: joined(tree, TreeNode::Try(may), span),
+                    must: joined(tree, TreeNode::Try(must), span),
+                }
+            }
+            _ => {
+                let may = tree.push(TreeNode::True, span);
+                Bounds { may, must: tree.push(TreeNode::False, span) }
+            }
+        }));
+    }
+    all
+}
+
+/// A node, where constants have made it simpler.
+fn joined(tree: &mut Tree, node: TreeNode, span: crate::Span) -> TreeId {
+    use TreeNode::{And, False, Not, Or, True, Try};
+    let constant = |id: TreeId| match tree.node(id) {
+        True => Some(true),
+        False => Some(false),
+        _ => None,
+    };
+    let node = match node {
+        And(a, b) => match (constant(a), constant(b)) {
+            (Some(true), _) => return b,
+            (_, Some(true)) => return a,
+            (Some(false), _) | (_, Some(false)) => False,
+            _ => node,
+        },
+        Or(a, b) => match (constant(a), constant(b)) {
+            (Some(false), _) => return b,
+            (_, Some(false)) => return a,
+            (Some(true), _) => True,
+            (_, Some(true)) => True,
+            _ => node,
+        },
+        Not(a) => match constant(a) {
+            Some(true) => False,
+            Some(false) => True,
+            None => node,
+        },
+        Try(a) if constant(a).is_some() => return a,
+        _ => node,
+    };
+    tree.push(node, span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkType;
+
+    fn answers(program: &str, unknown: &[&str], len: u32, row: &[u32]) -> String {
+        let compiler = Compiler::new(LinkType::EN10MB).inputs(["a", "b"]);
+        let matcher = compiler.compile_match_without(program, unknown, "open").unwrap();
+        let mut values = Vec::new();
+        let call = matcher.call_captured(&[], len, row, &mut values);
+        call.map_or("none".to_owned(), |call| call.to_string())
+    }
+
+    #[test]
+    fn what_does_not_depend_on_them_is_decided() {
+        for (program, len, expected) in [
+            ("match { a = 1 => x, otherwise => y }", 0, "open"),
+            ("match { len > 50 => z, a = 1 => x }", 60, "z"),
+            ("match { len > 50 and a = 1 => x, otherwise => y }", 40, "y"),
+            ("match { len > 50 or a = 1 => x, otherwise => y }", 60, "x"),
+            ("match { len > 50 or a = 1 => x, otherwise => y }", 40, "open"),
+            ("match { not (len > 50 and a = 1) => x, otherwise => y }", 40, "x"),
+            ("match { not (len > 50 or a = 1) => x, otherwise => y }", 60, "y"),
+            ("match { a = 1 => { len > 50 => x }, otherwise => y }", 60, "open"),
+            ("match { len > 90 => { a = 1 => x }, otherwise => y }", 95, "open"),
+            ("match { len > 90 => { len > 99 => z }, otherwise => y }", 95, "none"),
+            ("match { len > 50 => x(a), otherwise => y }", 60, "open"),
+            ("match { b = 2 => x, otherwise => y }", 0, "x"),
+            ("match { a = 1 => { b = 2 => { len > 1 => x } }, otherwise => y }", 0, "open"),
+        ] {
+            assert_eq!(answers(program, &["a"], len, &[1, 2]), expected, "{program} of {len}");
+        }
+        assert_eq!(answers("match { a = 1 => x, otherwise => y }", &[], 0, &[1, 2]), "x");
+    }
+
+    /// Where it answers, the whole program gives the same answer for every value of the inputs.
+    #[test]
+    fn an_answer_holds_whatever_the_inputs_are() {
+        let compiler = Compiler::new(LinkType::EN10MB).inputs(["a", "b"]);
+        for program in [
+            "match { a = 1 and len > 50 => x, b = 1 or len > 80 => y, not (a = 0 or len < 20) => z, otherwise => w }",
+            "match { len > 90 => { a = 1 => x, b = 0 => y }, (a = 1 or b = 1) and not (len > 30) => z }",
+        ] {
+            let (whole, part) = (
+                compiler.compile_match(program).unwrap(),
+                compiler.compile_match_without(program, &["a", "b"], "open").unwrap(),
+            );
+            let mut values = Vec::new();
+            for len in 0..100 {
+                let certain = part.call_captured(&[], len, &[0, 0], &mut values).map(|call| call.to_string());
+                let possible: HashSet<_> = [[0, 0], [0, 1], [1, 0], [1, 1]]
+                    .iter()
+                    .map(|row| whole.call_captured(&[], len, row, &mut values).map(|call| call.to_string()))
+                    .collect();
+                if certain.as_deref() != Some("open") {
+                    assert_eq!(possible, HashSet::from([certain]), "{program} of {len}");
+                } else {
+                    assert!(possible.len() > 1, "{program} of {len}: {possible:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! What becomes of each packet, by a policy.
+//!
+//! ```text
+//!  packets ─► stateless program ─┬► dropped or rejected: no flow is looked at
+//!                                ├► accepted ──────┐
+//!                                └► left open ─────┴► Spy ─► Tag ─► early or whole program ─► Verdict
+//!                                                                      ▲ │
+//!                                                       state of flows ┘ └► accepted? noted
+//! ```
+//!
+//! What a packet does to its flow depends on its verdict: only packets that go on make a flow established, or its sender the initiator. So packets are judged one by one
+//! in their order, and the same verdicts come out however they are cut into bursts.
+//!
+//! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
+
+mod evidence;
+mod names;
+mod state;
+
+pub use evidence::{Evidence, basis_in_words, basis_object};
+
+use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
+use crate::rules::Action;
+use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
+use flow::{NoFlow, Packet};
+use names::NameTable;
+use state::{FlowState, States};
+use std::sync::Arc;
+use wire::LinkType;
+use wire::ether::ethertype;
+
+/// Link types for which programs are kept.
+const KINDS_MAX: usize = 4;
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Basis {
+    /// The rule of this number, from 0.
+    Rule(u32),
+    /// No rule takes the packet.
+    Default,
+    /// A rule asks what the flow speaks, and that is not known yet.
+    Undecided,
+    /// The packet carries no IP.
+    NotIp,
+    /// Something could not be found out.
+    Fault(Fault),
+}
+
+/// What could not be found out, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// nDPI was lost before it answered.
+    WorkerLost,
+    /// nDPI had no room for the question.
+    RingFull,
+    /// The table of flows is full.
+    TableFull,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 3] = [Fault::WorkerLost, Fault::RingFull, Fault::TableFull];
+
+    /// As policies name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::WorkerLost => "worker_lost",
+            Fault::RingFull => "ring_full",
+            Fault::TableFull => "table_full",
+        }
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// What is to become of it. In monitor mode it goes on all the same.
+    pub action: Action,
+    /// Why.
+    pub basis: Basis,
+}
+
+impl Verdict {
+    /// In the place of one that is not known yet.
+    pub const NONE: Verdict = Verdict { action: Action::Drop, basis: Basis::Default };
+}
+
+/// By which interfaces packets come and go: their numbers, from [`Judge::way`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    input: u32,
+    output: u32,
+}
+
+/// Packets, and their bytes on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, packet: &Packet<'_>) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.wire_len);
+    }
+}
+
+/// What became of packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// By [`Action`]: accepted, rejected, dropped.
+    pub actions: [Count; 3],
+    /// By rule.
+    pub rules: Vec<Count>,
+    /// No rule took them.
+    pub default: Count,
+    /// See [`Basis::Undecided`].
+    pub undecided: Count,
+    /// They carry no IP.
+    pub not_ip: Count,
+    /// By [`Fault`].
+    pub faults: [Count; 3],
+    /// They were dropped or rejected without a look at their flows.
+    pub stateless: u64,
+}
+
+impl Counts {
+    fn of(policy: &Policy) -> Counts {
+        Counts { rules: vec![Count::default(); policy.rules().len()], ..Counts::default() }
+    }
+
+    fn add(&mut self, packet: &Packet<'_>, verdict: &Verdict) {
+        self.actions[verdict.action as usize].add(packet);
+        let count = match verdict.basis {
+            Basis::Rule(rule) => self.rules.get_mut(rule as usize),
+            Basis::Default => Some(&mut self.default),
+            Basis::Undecided => Some(&mut self.undecided),
+            Basis::NotIp => Some(&mut self.not_ip),
+            Basis::Fault(fault) => Some(&mut self.faults[fault as usize]),
+        };
+        if let Some(count) = count {
+            count.add(packet);
+        }
+    }
+
+    /// Packets that were judged in this way.
+    #[must_use]
+    pub fn packets(&self, action: Action) -> u64 {
+        self.actions[action as usize].packets
+    }
+}
+
+/// A policy that is ready to judge packets: its programs are compiled.
+#[derive(Debug)]
+pub struct Prepared {
+    policy: Arc<Policy>,
+    programs: Vec<(LinkType, Option<Programs>)>,
+    names: Arc<NameTable>,
+}
+
+impl Prepared {
+    /// Compiles a policy for packets of these link types; for others that is done when they come.
+    #[must_use]
+    pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
+        let programs = linktypes.iter().map(|linktype| (*linktype, policy.compile(*linktype).ok())).collect();
+        Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+}
+
+/// Judges packets by a policy.
+pub struct Judge {
+    policy: Arc<Policy>,
+    spy: Spy,
+    /// Programs for packets of the link types that came, the last one first; `None` where the rules mean nothing.
+    programs: Vec<(LinkType, Option<Programs>)>,
+    names: Arc<NameTable>,
+    states: States,
+    limits: Vec<Bucket>,
+    categories: Vec<u32>,
+    counts: Counts,
+    generation: u32,
+    scratch: Scratch,
+    /// The packet that evidence is wanted for, by its number from 1.
+    wanted: Option<u64>,
+    evidence: Option<Evidence>,
+    packets: u64,
+}
+
+/// Memory that is used from burst to burst.
+#[derive(Default)]
+struct Scratch {
+    /// Of packets that flows are looked at for: their numbers in the burst, and what the stateless program says.
+    asked: Vec<(usize, Answer)>,
+    tags: Vec<Tag>,
+    row: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl std::fmt::Debug for Judge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judge").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
+
+impl Judge {
+    /// A judge. `settings` say how flows are looked at; how many, and when they end, is what the policy says.
+    ///
+    /// # Errors
+    /// As [`Spy::new`].
+    pub fn new(policy: Arc<Policy>, settings: crate::spy::Settings) -> Result<Judge, SpyError> {
+        let names = Arc::new(NameTable::new(Arc::clone(&policy)));
+        let flows = policy.settings().flows;
+        let settings = crate::spy::Settings {
+            flows: flow::Settings {
+                capacity: flows.max,
+                timeouts: flows.timeouts,
+                midstream: flows.midstream,
+                checks_resets: true,
+                ..settings.flows
+            },
+            namer: Some(NamerOf(NameTable::namer(&names))),
+            ..settings
+        };
+        let spy = Spy::new(settings)?;
+        let mut judge = Judge {
+            states: States::new(spy.capacity()),
+            limits: limits(&policy),
+            counts: Counts::of(&policy),
+            categories: categories(),
+            programs: Vec::new(),
+            generation: 1,
+            scratch: Scratch::default(),
+            wanted: None,
+            evidence: None,
+            packets: 0,
+            policy,
+            spy,
+            names,
+        };
+        judge.bring_to_front(LinkType::EN10MB);
+        Ok(judge)
+    }
+
+    /// Changes the policy; flows are kept, and are judged by the new one from now on. Limits that are the same keep what they have left. How many flows there
+    /// may be, and when they end, stays as it was.
+    pub fn set_policy(&mut self, policy: Arc<Policy>) {
+        let kinds: Vec<LinkType> = self.programs.iter().map(|(linktype, _)| *linktype).collect();
+        self.set_prepared(Prepared::new(policy, &kinds));
+    }
+
+    /// The same, with a policy that was made ready before.
+    pub fn set_prepared(&mut self, prepared: Prepared) {
+        let Prepared { policy, programs, names } = prepared;
+        let old = std::mem::replace(&mut self.limits, limits(&policy));
+        for (limit, old) in self.limits.iter_mut().zip(&old) {
+            *limit = limit.with_state_of(old);
+        }
+        self.spy.set_namer(Some(NameTable::namer(&names)));
+        if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
+            self.states.forget_payloads();
+        }
+        self.counts = Counts { actions: self.counts.actions, ..Counts::of(&policy) };
+        (self.policy, self.programs, self.names) = (policy, programs, names);
+        self.categories = categories();
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// The flow of a packet, as it stands, if one is there.
+    #[must_use]
+    pub fn record_of(&self, linktype: LinkType, frame: &[u8]) -> Option<crate::record::Record> {
+        self.spy.record_of(linktype, frame)
+    }
+
+    /// The policy, and how many there have been.
+    #[must_use]
+    pub fn policy(&self) -> (&Arc<Policy>, u32) {
+        (&self.policy, self.generation)
+    }
+
+    /// What has become of packets; of rules, since the policy is this one.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Who looks at flows.
+    #[must_use]
+    pub fn spy(&self) -> &Spy {
+        &self.spy
+    }
+
+    /// The same, to be called when no packets come.
+    pub fn spy_mut(&mut self) -> &mut Spy {
+        &mut self.spy
+    }
+
+    /// The numbers of the interfaces by which packets come and go.
+    #[must_use]
+    pub fn way(&self, input: Option<&str>, output: Option<&str>) -> Way {
+        let number =
+            |name: Option<&str>| name.map_or(0, |name| self.policy.vocabulary().interface_number(name));
+        Way { input: number(input), output: number(output) }
+    }
+
+    /// Keeps evidence about the packet of this number, from 1.
+    pub fn want_evidence(&mut self, number: u64) {
+        self.wanted = Some(number);
+    }
+
+    /// What the verdict of that packet rests on.
+    pub fn take_evidence(&mut self) -> Option<Evidence> {
+        self.evidence.take()
+    }
+
+    /// Judges packets, in their order.
+    ///
+    /// # Panics
+    /// If there are fewer verdicts than packets.
+    pub fn burst(&mut self, packets: &[Packet<'_>], way: Way, verdicts: &mut [Verdict]) {
+        let verdicts = &mut verdicts[..packets.len()];
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.asked.clear();
+        for (at, packet) in packets.iter().enumerate() {
+            match self.without_flow(packet, way, &mut scratch) {
+                Ok(answer) => scratch.asked.push((at, answer)),
+                Err(verdict) => verdicts[at] = verdict,
+            }
+        }
+        self.counts.stateless += (packets.len() - scratch.asked.len()) as u64;
+        scratch.tags.clear();
+        scratch.tags.resize(scratch.asked.len(), Tag::default());
+        if scratch.asked.len() == packets.len() {
+            self.spy.burst(packets, &mut scratch.tags);
+        } else {
+            let asked: Vec<Packet<'_>> = scratch.asked.iter().map(|(at, _)| packets[*at]).collect();
+            self.spy.burst(&asked, &mut scratch.tags);
+        }
+        for at in 0..scratch.asked.len() {
+            let (number, answer) = scratch.asked[at];
+            let tag = scratch.tags[at];
+            verdicts[number] = self.with_flow(&packets[number], way, (answer, &tag), &mut scratch);
+            if self.wanted == Some(self.packets + number as u64 + 1) {
+                let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
+                let stateless = answer;
+                self.evidence = Some(Evidence::new(
+                    &packets[number],
+                    tag,
+                    (stateless, verdicts[number]),
+                    &scratch.row,
+                    record,
+                ));
+            }
+        }
+        for (at, (packet, verdict)) in packets.iter().zip(&*verdicts).enumerate() {
+            self.counts.add(packet, verdict);
+            if self.wanted == Some(self.packets + at as u64 + 1) && self.evidence.is_none() {
+                self.fill_way(way, &mut scratch.row);
+                let answers = (Answer::None, *verdict);
+                self.evidence = Some(Evidence::new(packet, Tag::default(), answers, &scratch.row, None));
+            }
+        }
+        self.packets += packets.len() as u64;
+        self.scratch = scratch;
+    }
+
+    /// What the stateless program says of a packet: an answer for which its flow is looked at, or a verdict.
+    #[inline]
+    fn without_flow(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        scratch: &mut Scratch,
+    ) -> Result<Answer, Verdict> {
+        self.fill_way(way, &mut scratch.row);
+        let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
+        let answer = programs.stateless((packet.frame, packet.wire_len), &scratch.row, &mut scratch.values);
+        let verdict = match answer {
+            Answer::Open => return Ok(Answer::Open),
+            Answer::Rule(rule) => self.rule(rule),
+            Answer::None => self.default(),
+        };
+        let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
+        if goes_on || !self.is_for_rules(packet) { Ok(answer) } else { Err(verdict) }
+    }
+
+    /// Whether the rules are asked about a packet: it carries IP, or they are to be asked about all.
+    fn is_for_rules(&self, packet: &Packet<'_>) -> bool {
+        self.policy.settings().not_ip == NotIp::Rules || carries_ip(packet)
+    }
+
+    fn rule(&self, rule: u32) -> Verdict {
+        let action = self.policy.rules().get(rule as usize).map_or(Action::Drop, |rule| rule.action);
+        Verdict { action, basis: Basis::Rule(rule) }
+    }
+
+    fn default(&self) -> Verdict {
+        Verdict { action: self.policy.settings().default, basis: Basis::Default }
+    }
+
+    /// Judges a packet of which the flow was looked at, and notes in that what became of it.
+    #[inline]
+    fn with_flow(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        (answer, tag): (Answer, &Tag),
+        scratch: &mut Scratch,
+    ) -> Verdict {
+        if tag.packets == 0 {
+            let by_setting = |action| Verdict { action, basis: Basis::NotIp };
+            match self.policy.settings().not_ip {
+                NotIp::Accept => return by_setting(Action::Accept),
+                NotIp::Drop => return by_setting(Action::Drop),
+                NotIp::Rules => {}
+            }
+        }
+        if let Some(sight) = tag.sight {
+            let state = self.states.of(sight.slot);
+            let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
+            if start < end && state.looks_at_payload() {
+                let payload = packet.frame.get(start..end).unwrap_or_default();
+                state.note_payload(payload, self.policy.payloads());
+            }
+        }
+        let verdict = match answer {
+            Answer::Rule(rule) => self.rule(rule),
+            Answer::None => self.default(),
+            Answer::Open => self.left_open(packet, way, tag, scratch),
+        };
+        let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
+        if let (true, Some(sight)) = (goes_on, tag.sight) {
+            self.states.of(sight.slot).accept(sight.direction);
+        }
+        verdict
+    }
+
+    /// Judges a packet about whose flow rules ask.
+    fn left_open(&mut self, packet: &Packet<'_>, way: Way, tag: &Tag, scratch: &mut Scratch) -> Verdict {
+        let settings = self.policy.settings();
+        let faults = settings.faults;
+        let on_undecided = settings.undecided;
+        let is_full = tag.sight.is_some_and(|sight| sight.is_new) && self.spy.flows() >= self.spy.capacity();
+        if is_full && faults.table_full == OnFault::Closed {
+            return Verdict { action: Action::Drop, basis: Basis::Fault(Fault::TableFull) };
+        }
+        let fault = match tag.progress {
+            Progress::NoRoom => Some((Fault::RingFull, faults.ring_full)),
+            Progress::Lost => Some((Fault::WorkerLost, faults.worker_lost)),
+            Progress::Done | Progress::Open => None,
+        };
+        let is_known = match (tag.progress, fault) {
+            (Progress::Done, _) | (_, Some((_, OnFault::Open))) => true,
+            (_, Some((_, OnFault::Closed | OnFault::Undecided)) | None) => false,
+        };
+        self.fill(way, (tag, packet.time_ns), &mut scratch.row);
+        match self.asked(packet, is_known, scratch) {
+            Answer::Rule(rule) => self.rule(rule),
+            Answer::None => self.default(),
+            Answer::Open => {
+                if let Some((fault, OnFault::Closed)) = fault {
+                    return Verdict { action: Action::Drop, basis: Basis::Fault(fault) };
+                }
+                // Without the handshake nothing would ever be said.
+                let says_something = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
+                let action = match on_undecided {
+                    Undecided::Drop if says_something => Action::Drop,
+                    Undecided::Drop | Undecided::Forward => Action::Accept,
+                };
+                Verdict { action, basis: Basis::Undecided }
+            }
+        }
+    }
+
+    /// What the rules say, with all that is known of a flow. What a rule with limits takes is counted in them.
+    fn asked(&mut self, packet: &Packet<'_>, is_known: bool, scratch: &mut Scratch) -> Answer {
+        let Scratch { row, values, .. } = scratch;
+        let bytes = (packet.frame, packet.wire_len);
+        let Some(programs) = self.programs(packet.linktype) else { return Answer::None };
+        let answer =
+            if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
+        if let Answer::Rule(rule) = answer
+            && let Some(rule) = self.policy.rules().get(rule as usize)
+        {
+            rule.limits.iter().for_each(|limit| self.limits[*limit].take(packet.time_ns));
+        }
+        answer
+    }
+
+    /// The numbers that the stateless program is given.
+    fn fill_way(&self, way: Way, row: &mut Vec<u32>) {
+        row.clear();
+        row.extend(self.policy.vocabulary().inputs.iter().map(|input| match input {
+            Input::In => way.input,
+            Input::Out => way.output,
+            _ => 0,
+        }));
+    }
+
+    /// The numbers that programs are given.
+    fn fill(&mut self, way: Way, (tag, now_ns): (&Tag, u64), row: &mut Vec<u32>) {
+        let state = tag.sight.map_or(FlowState::default(), |sight| *self.states.of(sight.slot));
+        let direction = tag.sight.map(|sight| sight.direction);
+        let is_related = tag.related.is_some_and(|slot| self.states.of(slot).has_accepted());
+        row.clear();
+        for input in &self.policy.vocabulary().inputs {
+            row.push(match input {
+                Input::FlowCount => tag.packets,
+                Input::App => tag.protocol.into(),
+                Input::Master => tag.master.into(),
+                Input::Category => self.categories.get(usize::from(tag.protocol)).copied().unwrap_or(0),
+                Input::Confidence => tag.confidence as u32,
+                Input::State => match tag.sight {
+                    None => state::INVALID,
+                    Some(sight) if !sight.counts => state::INVALID,
+                    Some(_) if is_related => state::RELATED,
+                    Some(sight) => state.state(sight.direction),
+                },
+                Input::From => direction.map_or(0, |direction| state.from(direction)),
+                Input::In => way.input,
+                Input::Out => way.output,
+                Input::Name => self.names.domain(tag.name),
+                Input::Sets(word) => self.names.sets(tag.name, *word),
+                Input::Own(word) => state.own(*word),
+                Input::Limits(word) => {
+                    let limits = self.limits.iter().skip(32 * *word as usize).take(32);
+                    limits.enumerate().fold(0, |bits, (at, limit)| bits | u32::from(limit.has(now_ns)) << at)
+                }
+            });
+        }
+    }
+
+    /// The programs for packets of a link type.
+    #[inline]
+    fn programs(&mut self, linktype: LinkType) -> Option<&Programs> {
+        if self.programs.first().is_none_or(|(known, _)| *known != linktype) {
+            self.bring_to_front(linktype);
+        }
+        self.programs[0].1.as_ref()
+    }
+
+    #[cold]
+    fn bring_to_front(&mut self, linktype: LinkType) {
+        match self.programs.iter().position(|(known, _)| *known == linktype) {
+            Some(at) => self.programs[..=at].rotate_right(1),
+            None => {
+                self.programs.truncate(KINDS_MAX - 1);
+                self.programs.insert(0, (linktype, self.policy.compile(linktype).ok()));
+            }
+        }
+    }
+}
+
+fn limits(policy: &Policy) -> Vec<Bucket> {
+    policy.vocabulary().limits.iter().map(|rate| Bucket::new(*rate)).collect()
+}
+
+/// Whether a packet carries IP, whole or not.
+fn carries_ip(packet: &Packet<'_>) -> bool {
+    let kind = packet.frame.get(12..14).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
+    if packet.linktype == LinkType::EN10MB && matches!(kind, Some(ethertype::IPV4 | ethertype::IPV6)) {
+        return true;
+    }
+    !matches!(flow::decode(packet.linktype, packet.frame), Err(NoFlow::Arp | NoFlow::NotIp | NoFlow::Link))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! What a policy keeps of each flow, beside its table: who was let through, and which payloads were seen.
+
+use flow::{Direction, Slot};
+
+/// Numbers of states, as rules are given them.
+pub(super) const NEW: u32 = 1;
+pub(super) const ESTABLISHED: u32 = 2;
+pub(super) const RELATED: u32 = 3;
+pub(super) const INVALID: u32 = 4;
+
+/// Packets with payload of a flow that are compared with patterns.
+const PAYLOADS_MAX: u8 = 4;
+
+/// The lower end was let through; of the higher, one bit on.
+const ACCEPTED: u8 = 1;
+/// The higher end was let through first.
+const BY_HIGHER: u8 = 4;
+
+/// What is kept of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FlowState {
+    generation: u32,
+    /// A bit for each application of the policy's own whose payload it has shown.
+    own: u32,
+    flags: u8,
+    /// Packets with payload that were compared.
+    payloads: u8,
+}
+
+impl FlowState {
+    /// A packet of this direction goes on.
+    #[inline]
+    pub(super) fn accept(&mut self, direction: Direction) {
+        if !self.has_accepted() && direction == Direction::Down {
+            self.flags |= BY_HIGHER;
+        }
+        self.flags |= ACCEPTED << direction.index();
+    }
+
+    /// Whether a packet was let through.
+    #[inline]
+    pub(super) fn has_accepted(&self) -> bool {
+        self.flags & (ACCEPTED | ACCEPTED << 1) != 0
+    }
+
+    /// The state that a packet of this direction finds: established if the other end was let through.
+    #[inline]
+    pub(super) fn state(&self, direction: Direction) -> u32 {
+        if self.flags & ACCEPTED << direction.reverse().index() != 0 { ESTABLISHED } else { NEW }
+    }
+
+    /// 1 if a packet of this direction comes from who was let through first, or would be; 2 from the other.
+    #[inline]
+    pub(super) fn from(&self, direction: Direction) -> u32 {
+        let first = if self.flags & BY_HIGHER == 0 { Direction::Up } else { Direction::Down };
+        if !self.has_accepted() || first == direction { 1 } else { 2 }
+    }
+
+    /// Bits of own applications.
+    #[inline]
+    pub(super) fn own(&self, word: u32) -> u32 {
+        if word == 0 { self.own } else { 0 }
+    }
+
+    /// Whether the next payload is compared with patterns.
+    #[inline]
+    pub(super) fn looks_at_payload(&self) -> bool {
+        self.payloads < PAYLOADS_MAX
+    }
+
+    /// Compares a payload with the patterns of own applications.
+    pub(super) fn note_payload<'p>(&mut self, payload: &[u8], patterns: impl Iterator<Item = &'p [Vec<u8>]>) {
+        self.payloads += 1;
+        for (number, patterns) in patterns.enumerate().take(32) {
+            if patterns.iter().any(|pattern| payload.starts_with(pattern)) {
+                self.own |= 1 << number;
+            }
+        }
+    }
+}
+
+/// What is kept of all flows, by their slots.
+#[derive(Debug)]
+pub(super) struct States(Vec<FlowState>);
+
+impl States {
+    pub(super) fn new(capacity: usize) -> States {
+        States(vec![FlowState::default(); capacity])
+    }
+
+    /// That of a flow. If its slot had another before, that is forgotten.
+    #[inline]
+    pub(super) fn of(&mut self, slot: Slot) -> &mut FlowState {
+        let state = &mut self.0[slot.index as usize];
+        if state.generation != slot.generation {
+            *state = FlowState { generation: slot.generation, ..FlowState::default() };
+        }
+        state
+    }
+
+    /// Payloads are compared anew.
+    pub(super) fn forget_payloads(&mut self) {
+        self.0.iter_mut().for_each(|state| (state.own, state.payloads) = (0, 0));
+    }
+}

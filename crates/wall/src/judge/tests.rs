@@ -1,0 +1,265 @@
+mod reference;
+
+use super::*;
+use std::path::Path;
+use testkit::packet::Packet as Text;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn frame(line: &str) -> Vec<u8> {
+    Text::parse(line).unwrap_or_else(|error| panic!("{line}: {error}")).bytes
+}
+
+fn segment(from_client: bool, flags: &str, seq: u32, payload: &str) -> Vec<u8> {
+    let (src, dst, sport, dport) =
+        if from_client { ("10.0.0.9", "10.0.0.2", 4000, 8022) } else { ("10.0.0.2", "10.0.0.9", 8022, 4000) };
+    let ack = if flags == "S" {
+        0
+    } else if from_client {
+        501
+    } else {
+        101
+    };
+    let payload: String = payload.bytes().map(|byte| format!("{byte:02x} ")).collect();
+    frame(&format!(
+        "eth / ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={seq}, ack={ack}, flags={flags}) / hex({payload})"
+    ))
+}
+
+fn udp(src: &str, dst: &str) -> Vec<u8> {
+    let ((src, sport), (dst, dport)) = (src.split_once(':').unwrap(), dst.split_once(':').unwrap());
+    frame(&format!("eth / ip4(src={src}, dst={dst}) / udp(sport={sport}, dport={dport}) / hex(00 01 02)"))
+}
+
+const REQUEST: &str = "GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n";
+
+fn connection() -> Vec<Vec<u8>> {
+    vec![
+        segment(true, "S", 100, ""),
+        segment(false, "SA", 500, ""),
+        segment(true, "A", 101, ""),
+        segment(true, "PA", 101, REQUEST),
+        segment(false, "PA", 501, "HTTP/1.1 200 OK\r\n\r\n"),
+    ]
+}
+
+fn judge(text: &str) -> Judge {
+    let policy = Policy::read(text, Path::new("")).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let settings = crate::spy::Settings { waits: true, ..crate::spy::Settings::default() };
+    Judge::new(Arc::new(policy), settings).unwrap()
+}
+
+/// What becomes of frames, which come a second apart: a letter each, in bursts of so many.
+fn letters_in(judge: &mut Judge, frames: &[Vec<u8>], way: Way, burst: usize) -> String {
+    let packets: Vec<Packet<'_>> = (0..)
+        .zip(frames)
+        .map(|(at, frame)| Packet {
+            frame,
+            linktype: LinkType::EN10MB,
+            time_ns: at * SECOND,
+            wire_len: frame.len() as u32,
+        })
+        .collect();
+    let mut letters = String::new();
+    for packets in packets.chunks(burst) {
+        let mut verdicts = vec![Verdict::NONE; packets.len()];
+        judge.burst(packets, way, &mut verdicts);
+        letters.extend(verdicts.iter().map(|verdict| match verdict.action {
+            Action::Accept => 'a',
+            Action::Drop => 'd',
+            Action::Reject => 'r',
+        }));
+    }
+    let counts = judge.counts();
+    let sum: u64 = counts.actions.iter().map(|count| count.packets).sum();
+    let by_basis = counts.rules.iter().chain(&counts.faults).map(|count| count.packets).sum::<u64>()
+        + counts.default.packets
+        + counts.undecided.packets
+        + counts.not_ip.packets;
+    assert_eq!((sum, by_basis), (frames.len() as u64, frames.len() as u64));
+    letters
+}
+
+fn letters(text: &str, frames: &[Vec<u8>]) -> String {
+    let all = letters_in(&mut judge(text), frames, Way::default(), 1000);
+    for burst in [1, 3] {
+        assert_eq!(
+            letters_in(&mut judge(text), frames, Way::default(), burst),
+            all,
+            "{text} in bursts of {burst}"
+        );
+    }
+    all
+}
+
+fn rules(rules: &str) -> String {
+    format!("rules = '''\n{rules}\n'''")
+}
+
+#[test]
+fn the_first_rule_that_takes_a_packet_decides() {
+    for (text, expected) in [
+        ("app HTTP => reject\notherwise => accept", "aaarr"),
+        ("app DNS => reject\notherwise => accept", "aaaaa"),
+        ("tcp => accept\napp HTTP => reject", "aaaaa"),
+        ("sni example.org => drop\notherwise => accept", "aaadd"),
+        ("sni *.www.example.org => drop\notherwise => accept", "aaaaa"),
+        ("category Web and from responder => drop\notherwise => accept", "aaaad"),
+        ("flow_count > 2 => drop\notherwise => accept", "aaddd"),
+        ("confidence payload => drop\notherwise => accept", "aaadd"),
+        ("state new => accept\notherwise => drop", "adaad"),
+        ("state {new, established} => accept", "aaaaa"),
+        ("from initiator => accept", "adaad"),
+        ("tcp src port 8022 => reject\notherwise => accept", "araar"),
+        ("app HTTP => { from initiator => accept }\notherwise => accept", "aaaad"),
+        ("", "ddddd"),
+    ] {
+        assert_eq!(letters(&rules(text), &connection()), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_known_yet_is_a_matter_of_policy() {
+    let drop = |text: &str| format!("undecided = 'drop'\n{}", rules(text));
+    // The handshake says nothing, and the request tells at once.
+    assert_eq!(letters(&drop("app HTTP => accept"), &connection()), "aaaaa");
+    let silent = [
+        segment(true, "S", 100, ""),
+        segment(true, "PA", 101, "GET / HT"),
+        segment(true, "PA", 109, "TP/1.1\r\n\r\n"),
+    ];
+    assert_eq!(letters(&drop("app HTTP => accept"), &silent), "ada");
+    assert_eq!(letters(&rules("app HTTP => accept"), &silent), "aaa");
+    // Rules that decide whatever the flow speaks are not waited with.
+    assert_eq!(letters(&drop("dst port 8022 => accept\napp HTTP => drop"), &silent), "aaa");
+}
+
+#[test]
+fn only_what_is_let_through_makes_a_flow_established() {
+    let inside = "src host 10.0.0.9 => accept\nstate established => accept";
+    let frames = [
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+    ];
+    assert_eq!(letters(&rules(inside), &frames), "daa");
+    // Who is dropped is not the one who began.
+    let from =
+        "src host 10.0.0.9 and from initiator => accept\nsrc host 10.0.0.2 and flow_count > 1 => accept";
+    assert_eq!(letters(&rules(from), &frames), "daa");
+}
+
+#[test]
+fn resets_that_do_not_fit_change_nothing() {
+    let policy = rules("state invalid => drop\notherwise => accept");
+    let mut frames = connection();
+    frames.push(segment(false, "R", 501 + 1_000_000, ""));
+    let mut broken = segment(false, "R", 520, "");
+    let last = broken.len() - 4;
+    broken[last] ^= 0x55;
+    frames.push(broken);
+    frames.push(segment(true, "PA", 141, "more"));
+    frames.push(segment(false, "R", 520, ""));
+    assert_eq!(letters(&policy, &frames), "aaaaaddaa");
+}
+
+#[test]
+fn errors_about_flows_are_related_to_them() {
+    let quoted = "45 00 00 1f 00 00 00 00 40 11 00 00 0a 00 00 09 0a 00 00 02 00 09 00 35 00 0b 00 00";
+    let error =
+        frame(&format!("eth / ip4(src=10.0.0.7, dst=10.0.0.9) / icmp(type=3, code=3) / hex({quoted})"));
+    let policy = rules("state related => accept\nudp => accept");
+    assert_eq!(letters(&policy, &[error.clone(), udp("10.0.0.9:9", "10.0.0.2:53"), error.clone()]), "daa");
+    let policy = rules("state related => accept\nudp and flow_count > 1 => accept");
+    assert_eq!(
+        letters(&policy, &[udp("10.0.0.9:9", "10.0.0.2:53"), error]),
+        "dd",
+        "of a flow that nobody let through"
+    );
+}
+
+#[test]
+fn rates_are_limited_rule_by_rule() {
+    let frames: Vec<Vec<u8>> = (0..6).map(|_| udp("10.0.0.1:1", "10.0.0.2:2")).collect();
+    assert_eq!(letters(&rules("limit 20/m burst 2 => accept\notherwise => reject"), &frames), "aararr");
+    assert_eq!(
+        letters(&rules("tcp and limit 1/h => accept\nudp and limit 1/h => accept"), &frames),
+        "addddd"
+    );
+    assert_eq!(letters(&rules("udp => { limit 1/h => accept\n limit 1/h => reject }"), &frames), "ardddd");
+}
+
+#[test]
+fn packets_without_ip_have_a_policy_of_their_own() {
+    let arp = vec![frame("eth / arp()")];
+    for (policy, expected) in [
+        ("rules = 'otherwise => drop'", "a"),
+        ("not_ip = 'drop'\nrules = 'otherwise => accept'", "d"),
+        ("not_ip = 'rules'\nrules = 'arp => reject'", "r"),
+        ("not_ip = 'rules'\nrules = 'state new => accept'", "d"),
+    ] {
+        assert_eq!(letters(policy, &arp), expected, "{policy}");
+    }
+}
+
+#[test]
+fn interfaces_are_known_by_their_names() {
+    let text = rules("in lan => accept\nout wan => reject");
+    let frames = vec![udp("10.0.0.1:1", "10.0.0.2:2")];
+    for (input, output, expected) in [("lan", "wan", "a"), ("x", "wan", "r"), ("wan", "lan", "d")] {
+        let mut judge = judge(&text);
+        let way = judge.way(Some(input), Some(output));
+        assert_eq!(letters_in(&mut judge, &frames, way, 9), expected);
+    }
+}
+
+#[test]
+fn sets_and_applications_of_ones_own() {
+    let sets = "rules = '''\nsni in @bad => drop\nhost in @hosts => reject\notherwise => accept\n'''\nsets.bad = ['example.org']\nsets.hosts = ['10.0.0.9']";
+    assert_eq!(letters(sets, &connection()), "aaadd");
+    let payload =
+        "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\npayload = 'GET / HT'";
+    assert_eq!(letters(payload, &connection()), "aaadd");
+    let port = "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\nports = 'tcp 8022'";
+    assert_eq!(letters(port, &connection()), "ddddd");
+}
+
+#[test]
+fn a_packet_that_is_dropped_by_itself_takes_no_place_in_the_table() {
+    let mut judge =
+        judge(&rules("src host 10.0.0.9 => drop\nstate established => accept\notherwise => accept"));
+    letters_in(&mut judge, &connection(), Way::default(), 100);
+    assert_eq!((judge.counts().stateless, judge.spy().counters().packets), (3, 2));
+}
+
+#[test]
+fn another_policy_keeps_flows() {
+    let mut judge = judge(&rules("sni example.org => accept\nstate new => accept\notherwise => accept"));
+    letters_in(&mut judge, &connection(), Way::default(), 100);
+    let policy =
+        Policy::read(&rules("sni {a.org, www.example.org} and state established => reject"), Path::new(""))
+            .unwrap();
+    judge.set_policy(Arc::new(policy));
+    assert_eq!(judge.policy().1, 2);
+    let frames = [segment(true, "A", 141, ""), segment(false, "A", 520, "")];
+    let packets: Vec<Packet<'_>> = frames
+        .iter()
+        .map(|frame| Packet { frame, linktype: LinkType::EN10MB, time_ns: 9 * SECOND, wire_len: 60 })
+        .collect();
+    let mut verdicts = [Verdict::NONE; 2];
+    judge.burst(&packets, Way::default(), &mut verdicts);
+    assert_eq!(verdicts.map(|verdict| verdict.action), [Action::Reject; 2]);
+    assert_eq!(judge.counts().rules[0].packets, 2);
+}
+
+#[test]
+fn in_monitor_mode_all_go_on() {
+    let text =
+        format!("mode = 'monitor'\n{}", rules("src host 10.0.0.2 => accept\nstate established => accept"));
+    let frames = [
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+    ];
+    assert_eq!(letters(&text, &frames), "daa");
+}

@@ -1,0 +1,460 @@
+//! `l7_wall`: a firewall between two sides, by a policy.
+//!
+//! | inputs | `south`, `north` |
+//! |---|---|
+//! | outputs | `north`: what came from `south` and is accepted; `south`: what came from `north`; both: resets and ICMP errors for the ends of rejected flows |
+//! | `policy` | the file of the policy; sets and captures in it are named from its folder |
+//! | `south_name`, `north_name` | what `in` and `out` of rules call the two sides; `south` and `north` unless set |
+//! | `accepted` | counts what goes on |
+//! | `rejected`, `dropped` | drops: what the policy says |
+//! | `monitored` | counts packets that go on in monitor mode, and would not |
+//! | `undecided` | counts packets that were judged before it was known what their flows speak |
+//! | `faults` | drops that `[fail]` says |
+//! | `not_ip` | counts packets that carry no IP |
+//! | `replies` | counts packets that tell the ends of a rejected flow |
+//! | `replies_limited`, `replies_no_packet` | count those that the limit, or an exhausted pool, kept back |
+//! | `unanswered` | counts rejected packets of which nobody may be told |
+//! | `events_lost` | counts events that nobody took in time, or that were too many |
+//! | `generation` | the policy, by its number: 1 for the first |
+//! | `flows_now`, `flows_created`, `flows_evicted` | flows that are there; that began; that made room for others |
+//! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
+//! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
+//!
+//! Both directions go through one table of flows. What the policy may say, and what it means: [`policy`](crate::policy), [`judge`](crate::judge).
+//!
+//! ```toml
+//! links = ["lan.output -> wall.south", "wall.north -> wan.input", "wan.output -> wall.north", "wall.south -> lan.input"]
+//!
+//! [app.wall]
+//! type = "l7_wall"
+//! policy = "policy.toml"
+//! south_name = "lan"
+//! north_name = "wan"
+//! ```
+
+use crate::control::{Control, Event};
+use crate::judge::{Basis, Judge, Verdict, Way};
+use crate::policy::{Identify, Mode, Policy};
+use crate::reject::Replies;
+use crate::rules::Action;
+use crate::spy::{Settings, SpyError};
+use dpi::worker::Options;
+use engine::shm::Counter;
+use engine::{
+    App, Bucket, Class, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Reconfigured,
+    Reporting, Roles, Setup,
+};
+use flow::EndReason;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wire::LinkType;
+
+/// Options of `l7_wall`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct L7Wall {
+    /// The file of the policy.
+    pub policy: PathBuf,
+    /// What rules call the side of the south.
+    #[serde(default)]
+    pub south_name: Option<String>,
+    /// What rules call the side of the north.
+    #[serde(default)]
+    pub north_name: Option<String>,
+    /// A policy that was read, in place of the file, and where it is told what happens.
+    #[serde(skip)]
+    pub control: Option<Control>,
+}
+
+/// Packets that are judged together.
+const BURST: usize = 64;
+/// How often nDPI is listened to while no packets come, in nanoseconds.
+const LISTEN_EVERY_NS: u64 = 10_000_000;
+/// How often counts and events are handed over, in nanoseconds: those of thousands of rules are copied.
+const TELL_EVERY_NS: u64 = 50_000_000;
+
+impl L7Wall {
+    fn read(&self) -> Result<Arc<Policy>, OptionError> {
+        let wrong = |what: String| OptionError::new("policy", format!("{}: {what}", self.policy.display()));
+        let text = std::fs::read_to_string(&self.policy).map_err(|error| wrong(error.to_string()))?;
+        let folder = self.policy.parent().unwrap_or(Path::new(""));
+        Policy::read(&text, folder).map(Arc::new).map_err(|problems| {
+            let told: Vec<String> = problems
+                .iter()
+                .map(|problem| format!("line {}: {}", problem.line(&text), problem.message))
+                .collect();
+            wrong(told.join("; "))
+        })
+    }
+
+    fn policy(&self) -> Result<Arc<Policy>, OptionError> {
+        self.control.as_ref().map_or_else(|| self.read(), |control| Ok(control.policy()))
+    }
+
+    fn names(&self) -> [String; 2] {
+        let name = |name: &Option<String>, usual: &str| name.clone().unwrap_or_else(|| usual.to_owned());
+        [name(&self.south_name, "south"), name(&self.north_name, "north")]
+    }
+}
+
+/// A running `l7_wall`.
+#[derive(Debug)]
+pub struct Running {
+    judge: Judge,
+    control: Option<Control>,
+    names: [String; 2],
+    /// Ways from the south and from the north.
+    ways: [Way; 2],
+    replies: Replies,
+    reply_limit: Bucket,
+    event_limit: Bucket,
+    events: Vec<Event>,
+    counters: Counters,
+    without_ndpi: Option<String>,
+    now_ns: u64,
+    /// When counts were told last.
+    told_ns: u64,
+}
+
+#[derive(Debug)]
+struct Counters {
+    accepted: Counter,
+    rejected: Counter,
+    dropped: Counter,
+    faults: Counter,
+    monitored: Counter,
+    undecided: Counter,
+    not_ip: Counter,
+    replies: Counter,
+    limited: Counter,
+    no_packet: Counter,
+    unanswered: Counter,
+    events_lost: Counter,
+    generation: Counter,
+    flows_now: Counter,
+    flows_created: Counter,
+    flows_evicted: Counter,
+    own: Counter,
+    ndpi: Counter,
+    ndpi_restarts: Counter,
+}
+
+impl Counters {
+    fn new(setup: &mut Setup<'_>) -> Self {
+        Counters {
+            accepted: setup.counter("accepted"),
+            rejected: setup.rejects("rejected"),
+            dropped: setup.rejects("dropped"),
+            faults: setup.rejects("faults"),
+            monitored: setup.counter("monitored"),
+            undecided: setup.counter("undecided"),
+            not_ip: setup.counter("not_ip"),
+            replies: setup.counter("replies"),
+            limited: setup.counter("replies_limited"),
+            no_packet: setup.counter("replies_no_packet"),
+            unanswered: setup.counter("unanswered"),
+            events_lost: setup.counter("events_lost"),
+            generation: setup.gauge("generation"),
+            flows_now: setup.gauge("flows_now"),
+            flows_created: setup.counter("flows_created"),
+            flows_evicted: setup.counter("flows_evicted"),
+            own: setup.counter("identified_own"),
+            ndpi: setup.counter("identified_ndpi"),
+            ndpi_restarts: setup.counter("ndpi_restarts"),
+        }
+    }
+}
+
+impl Class for L7Wall {
+    const TYPE: &'static str = "l7_wall";
+    const INPUTS: Ports = Ports::Named(&["south", "north"]);
+    const OUTPUTS: Ports = Ports::Named(&["south", "north"]);
+    const PASSAGE: Passage = Passage::Across;
+    type App = Running;
+
+    fn check(&self) -> Result<(), OptionError> {
+        self.policy().map(drop)
+    }
+
+    fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
+        let policy = self.policy()?;
+        let settings = |asks: bool| Settings {
+            ndpi: asks.then(|| Options { guess: false, ..Options::default() }),
+            ledger: self.control.as_ref().map(Control::ledger),
+            ..Settings::default()
+        };
+        let new = |asks: bool| Judge::new(Arc::clone(&policy), settings(asks));
+        let identify = policy.settings().dpi;
+        let (judge, without_ndpi) = match (identify, new(identify != Identify::Own)) {
+            (_, Ok(judge)) => (judge, None),
+            (Identify::Auto, Err(SpyError::Worker(why))) => {
+                let judge = new(false).map_err(|error| OptionError::new("policy", error))?;
+                let told = format!(
+                    "nDPI is not asked: {why}; what our own identification leaves open stays unknown"
+                );
+                (judge, Some(told))
+            }
+            (_, Err(error)) => return Err(OptionError::new("policy", error)),
+        };
+        let mut running = Running {
+            judge,
+            control: self.control.clone(),
+            names: self.names(),
+            ways: [Way::default(); 2],
+            replies: Replies::default(),
+            reply_limit: Bucket::new(0, 0, 0),
+            event_limit: Bucket::new(0, 0, 0),
+            events: Vec::new(),
+            counters: Counters::new(setup),
+            without_ndpi,
+            now_ns: setup.now_ns,
+            told_ns: setup.now_ns,
+        };
+        running.follow_policy();
+        Ok(running)
+    }
+
+    fn reconfigure(
+        &self,
+        app: &mut Running,
+        _: &L7Wall,
+        _: &mut Setup<'_>,
+    ) -> Result<Reconfigured, OptionError> {
+        let policy = self.policy()?;
+        app.names = self.names();
+        app.control = self.control.clone();
+        app.judge.set_policy(policy);
+        app.follow_policy();
+        Ok(Reconfigured::Kept)
+    }
+}
+
+/// Ports, in the order of the class.
+const SOUTH: usize = 0;
+const NORTH: usize = 1;
+
+impl App for Running {
+    fn roles(&self) -> Roles {
+        Roles::PUSH.and(Roles::TICK).and(Roles::METADATA).and(Roles::ROOM)
+    }
+
+    fn push(&mut self, io: &mut Io<'_>) {
+        self.now_ns = io.now_ns;
+        self.take_policy();
+        self.pass((SOUTH, NORTH), &mut io.inputs[SOUTH], io.outputs, io.pool);
+        self.pass((NORTH, SOUTH), &mut io.inputs[NORTH], io.outputs, io.pool);
+    }
+
+    fn tick(&mut self, io: &mut Io<'_>) {
+        self.take_policy();
+        if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
+            self.judge.spy_mut().poll();
+        }
+        if io.now_ns.saturating_sub(self.told_ns) >= TELL_EVERY_NS {
+            self.told_ns = io.now_ns;
+            self.tell();
+        }
+    }
+
+    fn stop(&mut self, _: &mut Io<'_>) {
+        self.judge.spy_mut().finish();
+        self.tell();
+    }
+
+    fn reporting(&self) -> Option<&dyn Reporting> {
+        Some(self)
+    }
+}
+
+impl Reporting for Running {
+    fn report(&self) -> Option<String> {
+        self.without_ndpi.clone()
+    }
+}
+
+impl Running {
+    /// Takes another policy, if there is one.
+    #[inline]
+    fn take_policy(&mut self) {
+        if let Some(prepared) = self.control.as_ref().and_then(Control::take_prepared) {
+            self.judge.set_prepared(prepared);
+            self.follow_policy();
+            self.tell();
+        }
+    }
+
+    /// Sets what follows from the policy.
+    fn follow_policy(&mut self) {
+        let [south, north] = &self.names;
+        self.ways = [self.judge.way(Some(south), Some(north)), self.judge.way(Some(north), Some(south))];
+        let (policy, generation) = self.judge.policy();
+        let settings = policy.settings();
+        self.reply_limit = self.reply_limit.changed(settings.rejects.pps, settings.rejects.pps);
+        self.event_limit = self.event_limit.changed(settings.records.pps, settings.records.pps);
+        self.counters.generation.set(generation.into());
+    }
+
+    /// Tells what was counted, and what has happened.
+    fn tell(&mut self) {
+        let spy = self.judge.spy();
+        let flows = spy.counters();
+        self.counters.flows_now.set(spy.flows() as u64);
+        self.counters.flows_created.set(flows.created);
+        self.counters.flows_evicted.set(flows.ended(EndReason::Evicted));
+        self.counters.own.set(spy.identified().tier1);
+        self.counters.ndpi.set(spy.identified().ndpi);
+        if let Some((worker, _)) = spy.tier2() {
+            self.counters.ndpi_restarts.set(worker.respawns);
+        }
+        if let Some(control) = &self.control {
+            let (policy, generation) = self.judge.policy();
+            control.set_counts(self.judge.counts(), policy, generation);
+            let lost = control.add_events(&mut self.events);
+            self.counters.events_lost.add(lost);
+        }
+    }
+
+    /// Judges what comes from one side.
+    fn pass(
+        &mut self,
+        (from, to): (usize, usize),
+        input: &mut Input,
+        outputs: &mut [Output],
+        pool: &mut Pool,
+    ) {
+        loop {
+            // A packet goes on, or leaves a reply on each side.
+            let room = outputs[from].allowance().min(outputs[to].allowance()).min(BURST);
+            let Some(burst) = input.burst_of_at_most(room) else { return };
+            let mut verdicts = [Verdict::NONE; BURST];
+            let mut views = [NOTHING; BURST];
+            for (view, packet) in views.iter_mut().zip(burst.iter()) {
+                let metadata = packet.metadata();
+                *view = flow::Packet {
+                    frame: packet.data(),
+                    linktype: LinkType::new(metadata.linktype.into()),
+                    time_ns: metadata.timestamp_ns,
+                    wire_len: packet.wire_len(),
+                };
+            }
+            let count = burst.len();
+            self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
+            for (packet, verdict) in burst.into_iter().zip(verdicts) {
+                self.carry_out(packet, verdict, (from, to), outputs, pool);
+            }
+        }
+    }
+
+    #[inline]
+    fn carry_out(
+        &mut self,
+        mut packet: Packet,
+        verdict: Verdict,
+        (from, to): (usize, usize),
+        outputs: &mut [Output],
+        pool: &mut Pool,
+    ) {
+        let (policy, _) = self.judge.policy();
+        let is_monitor = policy.settings().mode == Mode::Monitor;
+        let rule = match verdict.basis {
+            Basis::Rule(rule) => policy.rules().get(rule as usize),
+            Basis::Undecided => {
+                self.counters.undecided.add(1);
+                None
+            }
+            Basis::NotIp => {
+                self.counters.not_ip.add(1);
+                None
+            }
+            _ => None,
+        };
+        let mark = rule.and_then(|rule| rule.mark);
+        if verdict.action != Action::Accept || rule.is_some_and(|rule| rule.log) {
+            self.note(&packet, verdict);
+        }
+        if verdict.action == Action::Accept || is_monitor {
+            if let Some(mark) = mark {
+                packet.metadata_mut().mark = mark;
+            }
+            if verdict.action != Action::Accept {
+                self.counters.monitored.add(1);
+            }
+            self.counters.accepted.add(1);
+            return outputs[to].put(packet);
+        }
+        if let Basis::Fault(_) = verdict.basis {
+            return pool.free(packet, &self.counters.faults);
+        }
+        if verdict.action == Action::Drop {
+            return pool.free(packet, &self.counters.dropped);
+        }
+        self.answer(&packet, (from, to), outputs, pool);
+        pool.free(packet, &self.counters.rejected);
+    }
+
+    /// Notes what became of a packet, for records.
+    #[cold]
+    fn note(&mut self, packet: &Packet, verdict: Verdict) {
+        if self.control.is_none() {
+            return;
+        }
+        let metadata = packet.metadata();
+        self.event_limit.fill(metadata.timestamp_ns);
+        if !self.event_limit.has(1) {
+            return self.counters.events_lost.add(1);
+        }
+        self.event_limit.take(1);
+        let linktype = LinkType::new(metadata.linktype.into());
+        let (policy, generation) = self.judge.policy();
+        let flow = self.judge.record_of(linktype, packet.data());
+        self.events.push(Event::new(
+            (metadata.timestamp_ns, linktype, packet.data()),
+            verdict,
+            (policy, generation),
+            flow,
+        ));
+    }
+
+    /// Tells the ends of a flow that its packet was rejected.
+    #[cold]
+    fn answer(
+        &mut self,
+        packet: &Packet,
+        (from, to): (usize, usize),
+        outputs: &mut [Output],
+        pool: &mut Pool,
+    ) {
+        let metadata = *packet.metadata();
+        let source = self.judge.policy().0.settings().rejects.source;
+        if !self.replies.answer(LinkType::new(metadata.linktype.into()), packet.data(), &source) {
+            return self.counters.unanswered.add(1);
+        }
+        self.reply_limit.fill(metadata.timestamp_ns);
+        let told = [(self.replies.to_sender(), from), (self.replies.to_receiver(), to)];
+        for (reply, port) in told.into_iter().filter_map(|(reply, port)| Some((reply?, port))) {
+            if !self.reply_limit.has(1) {
+                self.counters.limited.add(1);
+                continue;
+            }
+            let Some(mut reply) = pool.packet(reply) else {
+                self.counters.no_packet.add(1);
+                continue;
+            };
+            let of_its_own = Metadata {
+                timestamp_ns: metadata.timestamp_ns,
+                linktype: metadata.linktype,
+                precision: metadata.precision,
+                ..Metadata::default()
+            };
+            pool.describe(&mut reply, of_its_own);
+            self.reply_limit.take(1);
+            self.counters.replies.add(1);
+            outputs[port].put(reply);
+        }
+    }
+}
+
+/// In the place of a packet to look at.
+const NOTHING: flow::Packet<'static> =
+    flow::Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 0 };

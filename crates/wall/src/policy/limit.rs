@@ -1,0 +1,103 @@
+//! Rates of rules: `limit 100/s burst 20`.
+
+/// Time that a second has, in nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+/// So many packets in so much time, of which so many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Nanoseconds for which one packet counts.
+    pub period_ns: u64,
+    /// Packets at once.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// Reads `NUMBER/s`, `/m`, `/h` or `/d`; `burst` packets at once, or as many as come to a second, one at least.
+    pub(super) fn read(text: &str, burst: Option<u32>) -> Option<Rate> {
+        let (number, unit) = text.split_once('/')?;
+        let number: u64 = number.parse().ok().filter(|number| (1..=SECOND).contains(number))?;
+        let unit_ns = match unit {
+            "s" | "sec" | "second" => SECOND,
+            "m" | "min" | "minute" => 60 * SECOND,
+            "h" | "hour" => 3600 * SECOND,
+            "d" | "day" => 86_400 * SECOND,
+            _ => return None,
+        };
+        let period_ns = (unit_ns / number).max(1);
+        let usual = u32::try_from((SECOND / period_ns).max(1)).unwrap_or(u32::MAX);
+        Some(Rate { period_ns, burst: burst.unwrap_or(usual) })
+    }
+}
+
+/// What is left of a rate (the generic cell rate algorithm, ITU-T I.371: one time is kept, that at which the bucket is full again).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bucket {
+    rate: Rate,
+    full_at_ns: u64,
+}
+
+impl Bucket {
+    pub(crate) fn new(rate: Rate) -> Bucket {
+        Bucket { rate, full_at_ns: 0 }
+    }
+
+    /// Whether a packet may pass now.
+    pub(crate) fn has(&self, now_ns: u64) -> bool {
+        let Rate { period_ns, burst } = self.rate;
+        let room_ns = period_ns.saturating_mul(u64::from(burst.max(1)));
+        self.next_ns(now_ns) - now_ns <= room_ns
+    }
+
+    /// Counts a packet.
+    pub(crate) fn take(&mut self, now_ns: u64) {
+        self.full_at_ns = self.next_ns(now_ns);
+    }
+
+    /// When the bucket is full again, with one packet more.
+    fn next_ns(&self, now_ns: u64) -> u64 {
+        self.full_at_ns.max(now_ns).saturating_add(self.rate.period_ns)
+    }
+
+    /// The same rate, with what is left of it.
+    pub(crate) fn with_state_of(self, other: &Bucket) -> Bucket {
+        Bucket { full_at_ns: if self.rate == other.rate { other.full_at_ns } else { 0 }, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read() {
+        for (text, period_ns, burst) in [
+            ("10/s", 100_000_000, 10),
+            ("1/m", 60 * SECOND, 1),
+            ("120/min", 500_000_000, 2),
+            ("3/hour", 1200 * SECOND, 1),
+        ] {
+            assert_eq!(Rate::read(text, None), Some(Rate { period_ns, burst }), "{text}");
+        }
+        for text in ["", "10", "0/s", "x/s", "10/x", "-1/s", "9999999999999/s"] {
+            assert_eq!(Rate::read(text, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_gives_its_burst_and_then_its_rate() {
+        let mut bucket = Bucket::new(Rate::read("10/s", Some(3)).unwrap());
+        let mut taken = |ns| {
+            let may = |bucket: &mut Bucket| {
+                let has = bucket.has(ns);
+                if has {
+                    bucket.take(ns);
+                }
+                has
+            };
+            (0..10).filter(|_| may(&mut bucket)).count()
+        };
+        assert_eq!([taken(5 * SECOND), taken(5 * SECOND), taken(5 * SECOND + 100_000_000)], [3, 0, 1]);
+        assert_eq!([taken(5 * SECOND + 250_000_000), taken(90 * SECOND), taken(SECOND)], [1, 3, 0]);
+    }
+}

@@ -1,0 +1,501 @@
+//! Policies of the wall: an ordered list of rules, of which the first that takes a packet decides, and what goes with it.
+//!
+//! ```toml
+//! default = "drop"
+//! rules = '''
+//! state established => accept
+//! in lan and app {HTTP, TLS} => accept
+//! sni in @bad => reject(log)
+//! '''
+//!
+//! [sets]
+//! bad = ["ads.example", "tracker.example"]
+//! ```
+//!
+//! ```text
+//!  text ─► settings, sets, applications
+//!       └► rules ─► one program ─┬► whole          everything is known
+//!                                ├► early          what the flow speaks is not known yet
+//!                                └► stateless      nothing is known of the flow
+//! ```
+//!
+//! All rules are one pfmatch program. What is known of a flow is given to it as numbers. Two more programs are made of it by three-valued evaluation
+//! ([`Compiler::compile_match_without`]): they answer where the rules decide whatever those numbers are, and leave the rest open. So a packet that its
+//! addresses condemn never costs a look at its flow.
+
+mod limit;
+mod names;
+mod problem;
+mod rules;
+mod sets;
+mod settings;
+mod vocabulary;
+
+pub(crate) use limit::Bucket;
+pub use limit::Rate;
+pub use problem::{Code, Problem};
+pub use rules::{Needs, Rule};
+pub use settings::{
+    Faults, Flows, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, Undecided,
+};
+pub(crate) use vocabulary::{Input, Vocabulary};
+
+use dpi::{Details, Protocol};
+use names::DomainSet;
+use pflang::internals::ir::{Node, NodeId};
+use pflang::{Compiler, Dialect, Limits, LinkType, Matcher};
+use rules::{Known, Program};
+use sets::Sets;
+use settings::{App, File, SetSource};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The handler of what a program leaves open.
+const OPEN: &str = "open";
+
+/// A policy that was read, and in which nothing is wrong.
+///
+/// ```
+/// use std::path::Path;
+/// use wall::policy::Policy;
+/// let policy = Policy::read("rules = '''\napp HTTP => reject\notherwise => accept\n'''", Path::new("")).unwrap();
+/// assert_eq!(policy.rules().len(), 2);
+/// let problems = Policy::read("rules = 'app HTPP => reject'", Path::new("")).unwrap_err();
+/// assert_eq!((problems[0].code.as_str(), problems[0].help.as_deref()), ("WP009", Some("did you mean `HTTP`?")));
+/// ```
+#[derive(Debug)]
+pub struct Policy {
+    text: String,
+    settings: Settings,
+    program: Program,
+    sets: Arc<Sets>,
+    apps: Vec<App>,
+    tests: Vec<PolicyTest>,
+    /// Of domains, by number.
+    domain_sets: Vec<DomainSet>,
+    files: Vec<PathBuf>,
+    warnings: Vec<Problem>,
+}
+
+impl Policy {
+    /// Reads the text of a policy. Files in it are named from `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong, in the order of the text.
+    pub fn read(text: &str, folder: &Path) -> Result<Policy, Vec<Problem>> {
+        let File { settings, rules, sets: sources, apps, tests } = File::read(text)?;
+        let sets = Arc::new(Sets::read(&sources, folder)?);
+        let files = sources.values().filter_map(|(_, source)| match source {
+            SetSource::File(path) => Some(path.clone()),
+            SetSource::Members(_) => None,
+        });
+        let files = files.collect();
+        let names = sources.iter().map(|(name, (span, _))| (name.clone(), span.clone())).collect();
+        let known =
+            Known { sets: &names, apps: &apps, policy: text, begin: rules.begin, whole: rules.span.clone() };
+        let program = Program::read(&rules.text, &known)?;
+        let domain_sets = program.vocabulary.name_sets.iter().map(|name| sets.domains(name, &names[name]));
+        let domain_sets = domain_sets.collect::<Result<Vec<_>, _>>().map_err(|problem| vec![problem])?;
+        let used = |name: &String| program.sets.contains(name) || program.vocabulary.name_sets.contains(name);
+        let mut warnings: Vec<Problem> = names
+            .iter()
+            .filter(|(name, _)| !used(name))
+            .map(|(name, span)| {
+                Problem::new(
+                    Code::Unused,
+                    span.clone(),
+                    format!("no rule names the set `{}`", wire::in_one_line(name)),
+                )
+            })
+            .collect();
+        let unused = apps.iter().enumerate().filter(|(at, _)| !program.apps.contains(at));
+        warnings.extend(unused.map(|(_, app)| {
+            let message = format!("no rule names the application `{}`", wire::in_one_line(&app.name));
+            Problem::new(Code::Unused, app.span.clone(), message)
+        }));
+        let policy = Policy {
+            text: text.to_owned(),
+            settings,
+            program,
+            sets,
+            tests,
+            domain_sets,
+            apps: apps.clone(),
+            files,
+            warnings,
+        };
+        // What the compiler finds wrong, in the text as written.
+        policy.compiler(LinkType::EN10MB).parts_of_match(&policy.program.text).map_err(|error| {
+            vec![policy.problem(
+                &policy.compiler(LinkType::EN10MB).help(&error).diagnostic,
+                rules.begin,
+                &rules.span,
+            )]
+        })?;
+        Ok(policy)
+    }
+
+    /// What may not mean what was meant: what no rule names, rules that no packet reaches, and tests that may surprise.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Problem> {
+        let mut warnings = self.warnings.clone();
+        let (begin, whole) = self.rules_place();
+        let lints = self.compiler(LinkType::EN10MB).lints_of_match(&self.program.text).unwrap_or_default();
+        for lint in &lints {
+            let mut problem = self.problem(lint, begin, &whole);
+            problem.is_warning = true;
+            if lint.code == pflang::Code::NeverDecides {
+                problem.code = Code::NeverDecides.to_string();
+                problem.message = "no packet reaches this rule".to_owned();
+            }
+            warnings.push(problem);
+        }
+        warnings.sort_by_key(|warning| warning.span.start);
+        warnings
+    }
+
+    /// Where the rules begin in the text, if they stand there as they are, and their value.
+    fn rules_place(&self) -> (Option<usize>, std::ops::Range<usize>) {
+        File::read(&self.text).map_or((None, 0..0), |file| (file.rules.begin, file.rules.span))
+    }
+
+    /// A finding about the program, as one about the policy.
+    fn problem(
+        &self,
+        found: &pflang::Diagnostic,
+        begin: Option<usize>,
+        whole: &std::ops::Range<usize>,
+    ) -> Problem {
+        let place = |span: pflang::Span| match begin {
+            Some(begin) => {
+                let at = self.program.as_written(span.start as usize..span.end as usize);
+                begin + at.start..begin + at.end
+            }
+            None => whole.clone(),
+        };
+        Problem {
+            code: found.code.to_string(),
+            is_warning: found.code.is_lint(),
+            message: found.message.clone(),
+            span: place(found.span),
+            label: found.label.clone(),
+            also: found.also.as_ref().map(|(span, text)| (place(*span), text.clone())),
+            help: found.help.clone(),
+        }
+    }
+
+    /// The text that it was read from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says besides its rules.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Its rules, in their order.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.program.rules
+    }
+
+    /// Its tests.
+    #[must_use]
+    pub fn tests(&self) -> &[PolicyTest] {
+        &self.tests
+    }
+
+    /// The program that its rules are.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        &self.program.text
+    }
+
+    /// Its sets, by name, with how many lines each has.
+    pub fn sets(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.sets.0.iter().map(|(name, text)| (name.as_str(), text.lines().count()))
+    }
+
+    /// The files of its sets, as written.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path)
+    }
+
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.program.vocabulary
+    }
+
+    /// By number of an own application with a payload: what one of its first packets begins with.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = &[Vec<u8>]> {
+        self.program.vocabulary.own.iter().map(|at| self.apps[*at].payloads.as_slice())
+    }
+
+    /// What the names that a flow gives come to: the number of the domain, and a bit for each set.
+    pub(crate) fn name(&self, details: &Details) -> (u32, Vec<u32>) {
+        let name = details.sni.as_deref().map(|name| name.trim_end_matches('.')).unwrap_or_default();
+        let mut bits = vec![0; self.domain_sets.len().div_ceil(32)];
+        for (at, _) in self.domain_sets.iter().enumerate().filter(|(_, set)| set.has(name)) {
+            bits[at / 32] |= 1 << (at % 32);
+        }
+        (self.program.vocabulary.domains.number_of(name), bits)
+    }
+
+    /// Whether rules ask for sets of domains.
+    pub(crate) fn has_domain_sets(&self) -> bool {
+        !self.domain_sets.is_empty()
+    }
+
+    /// Which rules a packet comes to, and what their tests ask, with these numbers.
+    pub(crate) fn trace(
+        &self,
+        (linktype, frame, wire_len): (LinkType, &[u8], u32),
+        row: &[u32],
+    ) -> Result<Vec<AskedRule>, pflang::Error> {
+        let trace = self.compiler(linktype).trace_match(&self.program.text, frame, wire_len, row)?;
+        let begin = self.rules_place().0;
+        let written = |span: pflang::Span, text: &str| match begin {
+            Some(begin) => {
+                let at = self.program.as_written(span.start as usize..span.end as usize);
+                self.text.get(begin + at.start..begin + at.end).unwrap_or_default().to_owned()
+            }
+            None => span.text(text).to_owned(),
+        };
+        let line = |span: pflang::Span| {
+            let at = self.program.as_written(span.start as usize..span.end as usize);
+            begin.map_or(0, |begin| problem::line_of(&self.text, begin + at.start))
+        };
+        let asked = |clause: &pflang::TracedClause| {
+            let mut parts: Vec<AskedPart> = Vec::new();
+            for primitive in
+                clause.test.primitives.iter().filter(|primitive| primitive.is_asked && !primitive.is_member)
+            {
+                let text = written(primitive.span, &clause.text);
+                // A word of the wall's own may be several comparisons.
+                match parts.last_mut() {
+                    Some(last) if last.text == text => {
+                        last.holds = primitive.holds.or(last.holds);
+                    }
+                    _ => parts.push(AskedPart { text, holds: primitive.holds }),
+                }
+            }
+            AskedRule {
+                text: written(clause.span, &clause.text),
+                line: line(clause.span),
+                depth: clause.depth,
+                holds: clause.holds,
+                parts,
+            }
+        };
+        Ok(trace.clauses.iter().map(asked).collect())
+    }
+
+    /// Where the compiler finds the sets.
+    #[cfg(test)]
+    pub(crate) fn names(&self) -> Arc<dyn pflang::Names + Send + Sync> {
+        Arc::<Sets>::clone(&self.sets)
+    }
+
+    fn compiler(&self, linktype: LinkType) -> Compiler {
+        let inputs = self.program.vocabulary.inputs.iter().map(|input| input.name());
+        let mut limits = Limits::default();
+        limits.terms = 8 << 20;
+        limits.source_bytes = 512 << 20;
+        Compiler::new(linktype)
+            .dialect(Dialect::MODERN)
+            .limits(limits)
+            .inputs(inputs)
+            .names(Arc::<Sets>::clone(&self.sets))
+    }
+
+    /// Its rules, ready for packets of a link type.
+    ///
+    /// # Errors
+    /// A test means nothing on this link type, or the program is too large.
+    pub fn compile(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
+        let compiler = self.compiler(linktype);
+        let text = &self.program.text;
+        let whole = compiler.compile_match(text)?;
+        let inputs = &self.program.vocabulary.inputs;
+        let without = |is_unknown: fn(Input) -> bool| {
+            let unknown: Vec<String> =
+                inputs.iter().filter(|input| is_unknown(**input)).map(|input| input.name()).collect();
+            let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
+            compiler.compile_match_without(text, &unknown, OPEN)
+        };
+        let is_asked = inputs.iter().any(|input| input.is_of_identification());
+        let early = if is_asked { Some(without(Input::is_of_identification)?) } else { None };
+        let stateless = without(|input| !input.is_of_packet())?;
+        Ok(Programs { whole, early, stateless, rules: self.program.rules.len() as u32 })
+    }
+
+    /// Bytes that names and sets of domains take, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.domain_sets.iter().map(DomainSet::bytes).sum::<usize>()
+            + self.text.len()
+            + self.program.text.len()
+            + self.sets.0.values().map(String::len).sum::<usize>()
+    }
+
+    /// How many domains its sets have.
+    #[must_use]
+    pub fn domains(&self) -> usize {
+        self.domain_sets.iter().map(DomainSet::len).sum()
+    }
+}
+
+/// A rule that a packet has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedRule {
+    /// As written; of a block its test.
+    pub text: String,
+    /// Its line in the policy, from 1; 0 where that is not known.
+    pub line: usize,
+    /// How many blocks it is in.
+    pub depth: usize,
+    /// Whether it takes the packet.
+    pub holds: bool,
+    /// What was asked, in this order.
+    pub parts: Vec<AskedPart>,
+}
+
+/// A part of a rule's test that was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedPart {
+    /// As written.
+    pub text: String,
+    /// Whether it holds; `None` where the packet was cut before that was known.
+    pub holds: Option<bool>,
+}
+
+/// The rules of a policy, ready for packets of one link type.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// With all that is known of a packet's flow.
+    whole: Matcher,
+    /// Before it is known what the flow speaks; `None` where no rule asks for that.
+    early: Option<Matcher>,
+    /// Without a look at the flow.
+    stateless: Matcher,
+    rules: u32,
+}
+
+/// What a program says of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A rule takes it.
+    Rule(u32),
+    /// None does.
+    None,
+    /// That depends on what is not known.
+    Open,
+}
+
+impl Programs {
+    #[inline]
+    fn answer(&self, matcher: &Matcher, packet: (&[u8], u32), row: &[u32], values: &mut Vec<u32>) -> Answer {
+        match matcher.call_captured(packet.0, packet.1, row, values) {
+            None => Answer::None,
+            Some(call) if call.number < self.rules => Answer::Rule(call.number),
+            Some(_) => Answer::Open,
+        }
+    }
+
+    /// With all that is known.
+    #[inline]
+    pub(crate) fn whole(&self, packet: (&[u8], u32), row: &[u32], values: &mut Vec<u32>) -> Answer {
+        self.answer(&self.whole, packet, row, values)
+    }
+
+    /// Before it is known what the flow speaks.
+    #[inline]
+    pub(crate) fn early(&self, packet: (&[u8], u32), row: &[u32], values: &mut Vec<u32>) -> Answer {
+        self.answer(self.early.as_ref().unwrap_or(&self.whole), packet, row, values)
+    }
+
+    /// Without a look at the flow.
+    #[inline]
+    pub(crate) fn stateless(&self, packet: (&[u8], u32), row: &[u32], values: &mut Vec<u32>) -> Answer {
+        self.answer(&self.stateless, packet, row, values)
+    }
+
+    /// Nodes that a packet passes at most, in each of these graphs.
+    #[must_use]
+    pub fn longest_paths(&self) -> [usize; 3] {
+        [
+            longest_path(&self.whole),
+            self.early.as_ref().map_or(0, longest_path),
+            longest_path(&self.stateless),
+        ]
+    }
+
+    /// Nodes of the decision graphs: with all that is known, before it is known what the flow speaks, and without a look at the flow.
+    #[must_use]
+    pub fn nodes(&self) -> [usize; 3] {
+        let count = |matcher: &Matcher| matcher.graph().node_count();
+        [count(&self.whole), self.early.as_ref().map_or(0, count), count(&self.stateless)]
+    }
+}
+
+/// Tests on the longest way through a program.
+fn longest_path(matcher: &Matcher) -> usize {
+    let graph = matcher.graph();
+    let mut longest = vec![0_usize; graph.node_count()];
+    for id in graph.topological().into_iter().rev() {
+        let of = |id: NodeId| longest.get(id.0 as usize).copied().unwrap_or(0);
+        longest[id.0 as usize] = match graph.node(id) {
+            Node::Leaf(_) => 0,
+            Node::Branch { then, els, .. } => 1 + of(*then).max(of(*els)),
+            Node::Switch(switch) => {
+                1 + switch.arms.iter().map(|arm| of(arm.target)).fold(of(switch.default), usize::max)
+            }
+        };
+    }
+    longest.get(graph.root.0 as usize).copied().unwrap_or(0)
+}
+
+/// Reads a text as rules, and judges a packet by them if they are: for fuzzing. Whatever the text is, what is wrong with it has its place in it.
+#[doc(hidden)]
+pub fn fuzz(rules: &str) {
+    let quoted = rules.replace("'''", "");
+    let text =
+        format!("rules = '''\n{quoted}'''\nsets.a = ['10.0.0.1', 'a.example']\n[apps.own]\npayload = 'x'\n");
+    match Policy::read(&text, Path::new("")) {
+        Ok(policy) => {
+            let Ok(programs) = policy.compile(LinkType::EN10MB) else { return };
+            let row = vec![1; policy.vocabulary().inputs.len()];
+            let (packet, mut values) = ((rules.as_bytes(), rules.len() as u32), Vec::new());
+            let whole = programs.whole(packet, &row, &mut values);
+            for certain in
+                [programs.stateless(packet, &row, &mut values), programs.early(packet, &row, &mut values)]
+            {
+                assert!(certain == Answer::Open || certain == whole, "{text}: {certain:?}, {whole:?}");
+            }
+        }
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            for problem in problems {
+                assert!(
+                    problem.span.start <= problem.span.end && problem.span.end <= text.len(),
+                    "{problem:?}"
+                );
+                problem.render(&text, pflang::Colours::None);
+            }
+        }
+    }
+}
+
+/// The number of a protocol's category, from 1.
+pub(crate) fn categories() -> Vec<u32> {
+    let names = Protocol::categories();
+    let number = |protocol: Protocol| {
+        names.iter().position(|name| *name == protocol.category()).map_or(0, |at| at as u32 + 1)
+    };
+    Protocol::all().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests;

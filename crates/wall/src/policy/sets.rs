@@ -1,0 +1,93 @@
+//! Sets that a policy names: addresses, prefixes, ranges and ports, which the compiler takes in, and domains.
+//!
+//! This is the one place where sets are read and kept. Those of addresses and ports become a part of the program (`in {@NAME}` of the language of
+//! filters); those of domains are asked once for each name that a flow gives.
+
+use super::names::{DomainSet, domain};
+use super::problem::{Code, Problem};
+use super::settings::SetSource;
+use pflang::Names;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes of a file at most.
+const FILE_MAX: u64 = 256 << 20;
+
+/// The texts of the sets of a policy, one member a line.
+#[derive(Debug, Default)]
+pub(super) struct Sets(pub(super) BTreeMap<String, String>);
+
+impl Sets {
+    /// Reads the sets. Files are named from the folder of the policy.
+    pub(super) fn read(
+        sources: &BTreeMap<String, (Range<usize>, SetSource)>,
+        folder: &Path,
+    ) -> Result<Sets, Vec<Problem>> {
+        let (mut sets, mut problems) = (Sets::default(), Vec::new());
+        for (name, (span, source)) in sources {
+            match source {
+                SetSource::Members(members) => {
+                    sets.0.insert(name.clone(), members.join("\n"));
+                }
+                SetSource::File(path) => match read(&folder.join(path)) {
+                    Ok(text) => {
+                        sets.0.insert(name.clone(), text);
+                    }
+                    Err(why) => {
+                        let message = format!(
+                            "the file of the set `{}` cannot be read: {why}",
+                            wire::in_one_line(name)
+                        );
+                        let problem = Problem::new(Code::SetFile, span.clone(), message);
+                        problems.push(problem.help("files of sets are named from the folder of the policy"));
+                    }
+                },
+            }
+        }
+        if problems.is_empty() { Ok(sets) } else { Err(problems) }
+    }
+
+    /// The members of a set as domains.
+    pub(super) fn domains(&self, name: &str, span: &Range<usize>) -> Result<DomainSet, Problem> {
+        let mut domains = DomainSet::default();
+        let text = self.0.get(name).map_or("", String::as_str);
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            match domain(line.strip_prefix("*.").unwrap_or(line)) {
+                Some(domain) => domains.add(domain),
+                None => {
+                    let message = format!(
+                        "line {number} of the set `{}` is no domain: `{}`",
+                        wire::in_one_line(name),
+                        wire::in_one_line(line)
+                    );
+                    return Err(Problem::new(Code::SetFile, span.clone(), message)
+                        .label("a rule with `sni` names it"));
+                }
+            }
+        }
+        Ok(domains)
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(format!("it has more than {FILE_MAX} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+}
+
+impl Names for Sets {
+    fn set_file(&self, path: &str) -> Result<String, String> {
+        self.0.get(path).cloned().ok_or_else(|| format!("there is no set `{path}`"))
+    }
+}

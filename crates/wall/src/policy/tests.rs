@@ -1,0 +1,197 @@
+use super::*;
+
+fn policy(text: &str) -> Policy {
+    Policy::read(text, Path::new("")).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+fn problem(text: &str) -> (String, String, String) {
+    let problems = Policy::read(text, Path::new("")).expect_err(text);
+    let first = &problems[0];
+    (first.code.clone(), first.message.clone(), text[first.span.clone()].to_owned())
+}
+
+#[test]
+fn words_of_the_wall_become_numbers() {
+    let policy = policy(
+        "rules = '''
+            in lan and app HTTP => accept(mark 7, log)  -- the web
+            sni *.example.com or sni {a.org, b.org} => reject
+            src host in @bad and port in {80, 443} => drop
+            state {new, invalid} and from responder => { limit 10/m burst 3 => accept; otherwise => drop }
+            not (confidence payload) and flow_count >= 9 => drop
+            otherwise => accept
+        '''
+        sets.bad = ['10.0.0.0/8', '2001:db8::/32']",
+    );
+    let rules = policy.rules();
+    assert_eq!(rules.len(), 7);
+    assert_eq!((rules[0].mark, rules[0].log, rules[0].line), (Some(7), true, 2));
+    assert_eq!(&policy.text()[rules[1].span.clone()], "sni *.example.com or sni {a.org, b.org} => reject");
+    assert_eq!(rules[3].limits, [0]);
+    assert!(policy.compile(LinkType::EN10MB).is_ok() && policy.compile(LinkType::RAW).is_ok());
+    assert_eq!(policy.warnings(), []);
+}
+
+#[test]
+fn errors_are_told_where_they_stand() {
+    for (rules, code, at) in [
+        ("tcp prot 80 => drop", "PF003", "prot"),
+        ("app HTPP => drop", "WP009", "HTPP"),
+        ("in lan and tcp and sni a..b => drop", "WP009", "a..b"),
+        ("tcp => dorp", "WP007", "dorp"),
+        ("tcp => drop(lgo)", "WP008", "lgo"),
+        ("tcp => drop(mark 3)", "WP008", "mark 3"),
+        ("host in @bad => drop", "WP010", "bad"),
+        ("sni in @bad => drop", "WP010", "bad"),
+        ("state odd => drop", "WP009", "odd"),
+        ("limit 3/x => drop", "WP012", "3/x"),
+        ("not limit 3/s => drop", "WP012", "limit 3/s"),
+        ("not (tcp or limit 3/s) => drop", "WP012", "limit 3/s"),
+        ("not (tcp and not limit 3/s) and host nowhere.example => drop", "PF005", "host nowhere.example"),
+        ("tcp and app HTTP and ( udp => drop", "WP006", "=>"),
+        ("tcp => { udp => drop", "WP006", ""),
+        ("=> drop", "WP006", "=>"),
+        ("category Vehicles => drop", "WP009", "Vehicles"),
+        ("from nobody => drop", "WP009", "nobody"),
+        ("app HTTP and tcp port 99999 => drop", "PF007", "tcp port 99999"),
+    ] {
+        let text = format!("# a comment\nrules = '''\n  {rules}\n'''\n");
+        let (found, message, place) = problem(&text);
+        assert_eq!((found.as_str(), place.as_str()), (code, at), "{rules}: {message}");
+    }
+}
+
+#[test]
+fn keys_and_values_are_checked() {
+    for (text, code, at) in [
+        ("rules = ''\nmood = 'x'", "WP003", "mood"),
+        ("rules = ''\nmode = 'x'", "WP005", "'x'"),
+        ("rules = 1", "WP004", "1"),
+        ("mode = 'monitor'", "WP006", ""),
+        ("rules = '", "WP001", ""),
+        ("rules = ''\n[flows]\nmax = 0", "WP005", "0"),
+        ("rules = ''\n[sets]\na = 'no/such/file'", "WP011", "'no/such/file'"),
+        ("rules = ''\n[apps.x]\nhosts = ['300.1.1.1']", "WP005", "'300.1.1.1'"),
+        ("rules = ''\n[apps.x]\n", "WP005", ""),
+        ("rules = ''\n[[test]]\nexpect = { accept = 1 }", "WP013", ""),
+        ("rules = 'sni @a => drop'\nsets.a = ['a b']", "WP011", "['a b']"),
+    ] {
+        let (found, message, place) = problem(text);
+        assert_eq!(found, code, "{text}: {message}");
+        assert!(at.is_empty() || place == at, "{text}: {place}");
+    }
+}
+
+#[test]
+fn what_is_odd_is_told() {
+    let policy = policy(
+        "rules = '''\nip => accept\nip proto 6 => drop\notherwise => drop\n'''\n[sets]\nx = ['a.org']\n",
+    );
+    let warnings = policy.warnings();
+    let codes: Vec<&str> = warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert_eq!(codes, ["WP101", "WP102"]);
+    assert_eq!(&policy.text()[warnings[0].span.clone()], "ip proto 6 => drop");
+    assert!(warnings.iter().all(|warning| warning.is_warning));
+}
+
+#[test]
+fn applications_of_ones_own_are_told_by_what_they_are_given() {
+    let policy = policy(
+        "rules = 'app backup => accept'
+        [apps.Backup]
+        sni = 'backup.example'
+        hosts = ['10.0.0.1', '10.1.0.0/16']
+        ports = ['tcp 873', 'udp 5000-5010', '99']
+        payload = ['@RSYNCD|3a 20|', 'x']",
+    );
+    assert!(policy.compile(LinkType::EN10MB).is_ok(), "{}", policy.program());
+    let payloads: Vec<_> = policy.payloads().flatten().cloned().collect();
+    assert_eq!(payloads, [b"@RSYNCD: ".to_vec(), b"x".to_vec()]);
+}
+
+/// What the fuzz target does, on words in no order.
+#[test]
+fn nonsense_is_refused_where_it_stands() {
+    let words = [
+        "app",
+        "HTTP",
+        "sni",
+        "*.a.org",
+        "in",
+        "@a",
+        "{",
+        "}",
+        "(",
+        ")",
+        "not",
+        "and",
+        "or",
+        "=>",
+        "drop",
+        "accept",
+        "log",
+        "mark 7",
+        "state",
+        "new",
+        "limit",
+        "1/s",
+        "burst",
+        "from",
+        "initiator",
+        "tcp",
+        "port",
+        "80",
+        ",",
+        ";",
+        "--",
+        "\n",
+        "otherwise",
+        "\"",
+        "é",
+        "own",
+        "flow_count",
+        ">",
+        "3",
+        "[",
+        "]",
+        "tcp => drop",
+        "ip[0] & 1 = 1 => accept",
+    ];
+    let mut state = 1_u64;
+    let mut next = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % limit
+    };
+    for _ in 0..3000 {
+        let text: String = (0..next(16)).map(|_| format!("{} ", words[next(words.len())])).collect();
+        fuzz(&text);
+    }
+}
+
+/// The page about the file says what each key is.
+#[test]
+fn the_reference_has_every_key_and_code() {
+    let page = include_str!("../../../../docs/book/src/reference/policy.md");
+    for key in settings::keys() {
+        assert!(
+            page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}")) || key.contains(' '),
+            "{key}"
+        );
+    }
+    let diagnostics = include_str!("../../../../docs/book/src/diagnostics.md");
+    for code in Code::ALL {
+        let begin = format!("\n## {code}: ");
+        let section = diagnostics.split(&begin).nth(1).unwrap_or_else(|| panic!("{code} has no section"));
+        let section = section.split("\n## ").next().unwrap();
+        let Some(example) = section.split("```policy\n").nth(1).and_then(|rest| rest.split("```").next())
+        else {
+            assert_eq!(*code, Code::Limit, "{code} has no example");
+            continue;
+        };
+        let problems = match Policy::read(example, Path::new("")) {
+            Ok(policy) => policy.warnings(),
+            Err(problems) => problems,
+        };
+        assert!(problems.iter().any(|problem| problem.code == code.to_string()), "{code}: {problems:?}");
+    }
+}
