@@ -482,7 +482,7 @@ pub fn fuzz(rules: &str) {
                     problem.span.start <= problem.span.end && problem.span.end <= text.len(),
                     "{problem:?}"
                 );
-                problem.render(&text, pflang::Colours::None);
+                let _ = problem.render(&text, pflang::Colours::None);
             }
         }
     }
