@@ -55,7 +55,7 @@ impl Text {
     /// # Safety
     ///
     /// `length` bytes at `start` can be read as long as `'a` lives.
-    unsafe fn get<'a>(&self) -> std::borrow::Cow<'a, str> {
+    pub(super) unsafe fn get<'a>(&self) -> std::borrow::Cow<'a, str> {
         if self.length == 0 {
             return "".into();
         }
@@ -125,7 +125,7 @@ pub(super) unsafe extern "C" fn sluss_lua_compiled_free(owner: *mut c_void, text
 }
 
 impl Compiled {
-    fn of_text(text: String) -> Compiled {
+    pub(super) fn of_text(text: String) -> Compiled {
         let bytes = Box::into_raw(text.into_bytes().into_boxed_slice());
         Compiled {
             owner: std::ptr::null_mut(),

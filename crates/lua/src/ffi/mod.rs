@@ -9,12 +9,13 @@
 //! | `call.rs` | how Lua calls Rust, and the arguments of such a call |
 //! | `native.rs` | the functions that `core.*` calls |
 //! | `symbols.rs` | the functions that `ffi.C` finds |
-//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `scanner.rs` |
+//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `scanner.rs`, `capture.rs` |
 //!
 //! A Lua error must never pass through a Rust frame that has something to drop: functions that Lua calls return their errors, and Lua raises them.
 
 mod breath;
 mod call;
+mod capture;
 mod core;
 mod filter;
 mod hot;
