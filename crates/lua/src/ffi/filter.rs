@@ -92,9 +92,9 @@ pub(super) unsafe extern "C" fn sluss_lua_compile(
     };
     // SAFETY: what the caller promises.
     let (text, link) = unsafe { ((*text).get(), (*link).get()) };
+    let inputs = list(names, substitutions, inputs);
     let substitutions =
         list(names, 0, substitutions).into_iter().zip(list(values, 0, substitutions)).collect();
-    let inputs = list(names, u32::try_from(Vec::len(&substitutions)).unwrap_or(0), inputs);
     let result = Wanted::of(wanted)
         .ok_or_else(|| "no such result".to_owned())
         .and_then(|wanted| compile(&text, &link, wanted, substitutions, inputs));
