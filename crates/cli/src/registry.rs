@@ -4,5 +4,5 @@ use engine::Registry;
 
 /// The classes that a graph can name.
 pub(crate) fn registry() -> Registry {
-    apps::registry().and(io::registry()).and(wall::registry())
+    apps::registry().and(io::registry()).and(wall::registry()).and(lua::registry())
 }

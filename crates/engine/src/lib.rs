@@ -112,6 +112,7 @@ mod discards;
 pub mod drops;
 mod engine;
 mod graph;
+pub mod host;
 #[allow(unsafe_code)]
 pub mod link;
 #[cfg(all(test, loom))]

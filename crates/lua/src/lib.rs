@@ -15,6 +15,7 @@
 
 #![deny(unsafe_code)]
 
+mod app;
 mod error;
 #[allow(unsafe_code)]
 mod ffi;
@@ -22,6 +23,7 @@ mod modules;
 mod options;
 mod vm;
 
+pub use app::{LuaApp, registry};
 pub use error::{Error, Failure};
 pub use options::{Coach, Options};
 pub use vm::{Action, Vm};

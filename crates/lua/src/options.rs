@@ -13,6 +13,8 @@ pub struct Options {
     pub arguments: Vec<String>,
     /// The folder of shared memory; else that of `SNABB_SHM_ROOT`, or the usual one.
     pub shm_root: Option<PathBuf>,
+    /// The classes of native apps that programs can use.
+    pub registry: engine::Registry,
 }
 
 /// What becomes of the coach's findings.

@@ -33,8 +33,7 @@ impl Vm {
     /// When there is no memory, or no folder for shared memory can be made.
     pub fn new(options: &Options) -> Result<Self, Error> {
         let state = State::new(Core::new(options)?)?;
-        let (text, _) = crate::modules::find("core.boot").expect("a module of this library");
-        state.run(text.as_bytes(), "@sluss/core/boot.lua", &[Argument::Native])?;
+        state.boot()?;
         Ok(Vm { state })
     }
 

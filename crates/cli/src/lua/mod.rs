@@ -45,7 +45,8 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
 
 /// A state for a program, whose arguments are these.
 fn start(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Vm, Failure> {
-    let options = Options { snabb: snabb.map(Path::to_owned), arguments, ..Options::default() };
+    let registry = crate::registry::registry();
+    let options = Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() };
     Vm::new(&options).map_err(|error| failure(&error))
 }
 

@@ -119,6 +119,11 @@ const RECORD_SIZE: RecordSize = RecordSize { entries: 64, numbers: 64 };
 /// The number of the next engine; pools without one have 0.
 static ENGINES: AtomicU64 = AtomicU64::new(1);
 
+/// A number that no other engine of the process has, for its pools.
+pub(crate) fn new_id() -> u64 {
+    ENGINES.fetch_add(1, Ordering::Relaxed)
+}
+
 /// How often the engine looks after its workers, where something may have happened.
 const POLL: Duration = Duration::from_millis(1);
 
@@ -184,7 +189,7 @@ impl Engine {
         // What readers need to know to make sense of the rest.
         record.number("burst", EntryKind::Gauge).set(settings.pace().burst as u64);
         record.number("timed_every", EntryKind::Gauge).set(TIMED_EVERY);
-        let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
+        let engine = new_id();
         // Of one beginning, so that an app that moves sees no time again.
         let clock = Clock::new(settings.clock);
         let workers = (0..settings.workers.max(1))

@@ -221,8 +221,11 @@ function app.compute_breathe_order ()
    end
    for _, name in ipairs(names) do
       local instance = app.app_table[name]
-      if instance.pull then pulls[#pulls + 1] = { instance.pull, instance, false, name } end
-      if instance.tick then ticks[#ticks + 1] = { instance.tick, instance, false, name } end
+      -- Native apps are called without Lua, by their number.
+      local number = instance.relink and instance.native or nil
+      if number then instance:relink() end
+      if instance.pull then pulls[#pulls + 1] = { instance.pull, instance, false, name, number } end
+      if instance.tick then ticks[#ticks + 1] = { instance.tick, instance, false, name, number } end
       for port, l in pairs(instance.input) do
          if type(port) == "string" then
             local push = instance.push_link and instance.push_link[port] or instance.push
@@ -260,7 +263,9 @@ function app.compute_breathe_order ()
       local receiver = receivers[l]
       local is_repeated = last and last.instance == receiver.instance and last.push == receiver.push
       if receiver.push and not is_repeated then
-         pushes[#pushes + 1] = { receiver.push, receiver.instance, l, receiver.instance.appname }
+         local instance = receiver.instance
+         local number = instance.relink and instance.native or nil
+         pushes[#pushes + 1] = { receiver.push, instance, l, instance.appname, number }
          last = receiver
       end
    end

@@ -1,6 +1,5 @@
 -- Which CPU runs this process, and which NUMA node its memory comes from.
 
-local lib = require("core.lib")
 local posix = require("lib.posix")
 
 local NODES, CPUS_MAX = "/sys/devices/system/node/node", 1023

@@ -1,4 +1,4 @@
--- What `pf` and `pf.match` share: calls of the compiler.
+-- What `pf` and `pf.match` share: calls of the compiler, and texts that go to Rust and come from there.
 
 local ffi = require("ffi")
 local C = ffi.C
@@ -34,8 +34,17 @@ function M.options (opts, defaults)
    return result
 end
 
-local function text_of (s)
+-- A string as Rust takes it. The string must be kept as long as that.
+function M.text (s)
    return text_t(s, #s)
+end
+local text_of = M.text
+
+-- The string of a text that Rust has written, which is given back.
+function M.taken_text (from)
+   local s = ffi.string(from.text, from.text_length)
+   C.sluss_lua_compiled_free(nil, from.text, from.text_length)
+   return s
 end
 
 -- Compiles `text` for packets of a link type. `substitutions` is a table from name to text, `inputs` a list of names. Returns a table with
@@ -58,8 +67,7 @@ function M.compile (text, link, wanted, substitutions, inputs)
    local ok = C.sluss_lua_compile(text_of(text), text_of(link), wanted_number[wanted], name_texts, value_texts, count, #names - count, to)
    local result = { nodes = to.nodes }
    if to.text ~= nil then
-      result.text = ffi.string(to.text, to.text_length)
-      C.sluss_lua_compiled_free(nil, to.text, to.text_length)
+      result.text = M.taken_text(to)
    end
    if not ok then error("\n"..result.text, 0) end
    if to.code ~= nil then

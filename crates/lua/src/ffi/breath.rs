@@ -7,6 +7,7 @@ use super::core::Core;
 use super::layout::{Counter, Link};
 use super::state::on_error;
 use super::symbols::get_monotonic_time;
+use crate::error::Failure;
 use luajit::{
     LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
     lua_rawgeti, lua_settop,
@@ -20,6 +21,8 @@ pub(super) struct Step {
     pub(super) app: c_int,
     pub(super) link: Option<(c_int, *mut Link)>,
     pub(super) name: String,
+    /// The number of a native app, which is called without Lua.
+    pub(super) native: Option<usize>,
 }
 
 /// What a breath does.
@@ -44,10 +47,21 @@ pub(super) struct Plan {
 
 /// Which steps of a plan.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+pub(crate) enum Turn {
     Pull,
     Push,
     Tick,
+}
+
+impl Turn {
+    /// That of a native app.
+    fn hosted(self) -> engine::host::Turn {
+        match self {
+            Turn::Pull => engine::host::Turn::Pull,
+            Turn::Push => engine::host::Turn::Push,
+            Turn::Tick => engine::host::Turn::Tick,
+        }
+    }
 }
 
 /// A call has raised an error, which is on top of the stack.
@@ -99,6 +113,23 @@ unsafe fn turns(core: *mut Core, state: *mut lua_State, now: f64) -> Result<(), 
     }
 }
 
+/// One turn outside of a breath.
+///
+/// # Safety
+/// As for [`breathe`].
+pub(super) unsafe fn turn(core: *mut Core, state: *mut lua_State, turn: Turn) -> Result<(), Raised> {
+    // SAFETY: as in `breathe`.
+    unsafe {
+        (*core).shared.now = get_monotonic_time();
+        (*core).shared.running = 1;
+        lua_pushlightuserdata(state, core.cast());
+        lua_pushcclosure(state, on_error, 1);
+        let done = run(core, state, turn, (*core).plan.generation);
+        (*core).shared.running = 0;
+        done
+    }
+}
+
 /// Calls the methods of one turn, with the handler of errors on top of the stack.
 ///
 /// # Safety
@@ -118,7 +149,20 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 Turn::Push => &raw const (*plan).pushes,
                 Turn::Tick => &raw const (*plan).ticks,
             };
-            let Some(&Step { function, app, link, .. }) = (&(*steps)).get(index) else { return Ok(()) };
+            let Some(&Step { function, app, link, native, .. }) = (&(*steps)).get(index) else {
+                return Ok(());
+            };
+            if let Some(native) = native {
+                if let Err(why) = (*core).run_native(native, turn.hosted()) {
+                    let name = (&(*steps))[index].name.clone();
+                    luajit::lua_pushlstring(state, why.as_ptr().cast(), why.len());
+                    (*core).failure =
+                        Some(Failure { message: why, app: Some(name), traceback: String::new() });
+                    return Err(Raised);
+                }
+                index += 1;
+                continue;
+            }
             lua_rawgeti(state, LUA_REGISTRYINDEX, function);
             lua_rawgeti(state, LUA_REGISTRYINDEX, app);
             let mut arguments = 1;

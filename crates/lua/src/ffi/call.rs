@@ -92,6 +92,26 @@ impl Call {
         }
     }
 
+    pub(super) fn push_table(&mut self) {
+        // SAFETY: as above; slots are made sure of, since tables may be in tables.
+        unsafe {
+            lua_checkstack(self.state, 8);
+            lua_createtable(self.state, 0, 0);
+        }
+    }
+
+    /// Puts the value on top of the stack into the table below it, at an index.
+    pub(super) fn set_item(&mut self, index: c_int) {
+        // SAFETY: the table is below the value.
+        unsafe { lua_rawseti(self.state, -2, index) }
+    }
+
+    /// Puts the value on top of the stack into the table two below it, at the key between them.
+    pub(super) fn set_pair(&mut self) {
+        // SAFETY: table, key and value are there.
+        unsafe { lua_rawset(self.state, -3) }
+    }
+
     pub(super) fn kind(&self, index: c_int) -> c_int {
         // SAFETY: any index may be asked for.
         unsafe { lua_type(self.state, index) }

@@ -1,10 +1,13 @@
 //! The memory of an engine: packets, links and counters, at addresses that do not change while it lives.
 
 use super::breath::Plan;
+use super::guest::GuestState;
 use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
+use super::natives::Natives;
 use crate::error::{Error, Failure};
 use crate::options::Options;
 use engine::Pool;
+use engine::host::Host;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::num::NonZero;
@@ -33,8 +36,10 @@ pub(crate) struct Core {
     /// The name of the folder that is this engine's own: the process id, for the first engine of a process.
     pub(super) own_name: String,
     pools: Vec<Pool>,
-    /// Packets that are in use or on the list.
-    packets: usize,
+    pub(super) natives: Natives,
+    pub(super) guest: GuestState,
+    /// Packets that are in use by Lua, in links, or on the list.
+    pub(super) packets: usize,
     /// Blocks of memory, and how much of the last is in use.
     arenas: Vec<NonNull<u8>>,
     used: usize,
@@ -92,6 +97,8 @@ impl Core {
             shm_root,
             own_name,
             pools: Vec::new(),
+            natives: Natives::default(),
+            guest: GuestState::default(),
             packets: 0,
             arenas: Vec::new(),
             used: ARENA,
@@ -123,13 +130,37 @@ impl Core {
 
     /// Puts more packets onto the list of free ones. Returns how many; 0 when there is no memory.
     pub(super) fn more_packets(&mut self) -> usize {
-        if self.pools.last().is_none_or(|pool| pool.available() < STEP) {
-            let Ok(pool) = Pool::new(POOL).and_then(|pool| pool.with_large(0)) else { return 0 };
-            self.pools.push(pool);
+        if let Some(mut pool) = self.guest.pool {
+            // SAFETY: the pool is lent for this turn, in which nobody else uses it.
+            let count = self.put_on_list(unsafe { pool.as_mut() }, STEP / 4);
+            // SAFETY: the list is mapped while the engine lives.
+            let freelist = unsafe { &*self.shared.free };
+            for &packet in &freelist.list[freelist.free as usize - count..freelist.free as usize] {
+                self.guest.ledger.enter(NonNull::new(packet).expect("a packet on the list").cast());
+            }
+            return count;
         }
-        let Some(pool) = self.pools.last_mut() else { return 0 };
-        let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(STEP);
-        while addresses.len() < STEP && self.packets + addresses.len() < MAX_PACKETS {
+        // What native apps have freed is used before other memory.
+        let hosts = self.natives.host.as_mut().map(Host::pool).filter(|pool| pool.available() > 4 * STEP);
+        let pool = match hosts {
+            Some(pool) => pool,
+            None => {
+                if self.pools.last().is_none_or(|pool| pool.available() < STEP) {
+                    let Ok(pool) = Pool::new(POOL).and_then(|pool| pool.with_large(0)) else { return 0 };
+                    self.pools.push(pool);
+                }
+                self.pools.last_mut().expect("one was just made")
+            }
+        };
+        // SAFETY: the pool is another part of the engine than what is used with it.
+        let pool = unsafe { &mut *ptr::from_mut(pool) };
+        self.put_on_list(pool, STEP)
+    }
+
+    /// Puts packets of a pool onto the list of free ones. Returns how many.
+    fn put_on_list(&mut self, pool: &mut Pool, count: usize) -> usize {
+        let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(count);
+        while addresses.len() < count && self.packets + addresses.len() < MAX_PACKETS {
             let Some(packet) = pool.allocate() else { break };
             addresses.push(home(packet.into_address()).as_ptr().cast());
         }
@@ -225,7 +256,7 @@ impl Drop for Core {
 }
 
 /// Where Lua puts a packet that is free, in the chunk of a packet: as `free_internal` of `core.packet`, with 192 to 384 bytes before it.
-fn home(packet: NonNull<u8>) -> NonNull<u8> {
+pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
     packet.map_addr(|address| {
         let chunk = address.get() & !511;
         NonZero::new(chunk + 192 + ((chunk >> 13) & 3) * 64).expect("no packet lies at address 0")

@@ -55,7 +55,7 @@ impl Text {
     /// # Safety
     ///
     /// `length` bytes at `start` can be read as long as `'a` lives.
-    unsafe fn get<'a>(&self) -> std::borrow::Cow<'a, str> {
+    pub(super) unsafe fn get<'a>(&self) -> std::borrow::Cow<'a, str> {
         if self.length == 0 {
             return "".into();
         }
@@ -92,9 +92,9 @@ pub(super) unsafe extern "C" fn sluss_lua_compile(
     };
     // SAFETY: what the caller promises.
     let (text, link) = unsafe { ((*text).get(), (*link).get()) };
+    let inputs = list(names, substitutions, inputs);
     let substitutions =
         list(names, 0, substitutions).into_iter().zip(list(values, 0, substitutions)).collect();
-    let inputs = list(names, u32::try_from(Vec::len(&substitutions)).unwrap_or(0), inputs);
     let result = Wanted::of(wanted)
         .ok_or_else(|| "no such result".to_owned())
         .and_then(|wanted| compile(&text, &link, wanted, substitutions, inputs));
@@ -125,7 +125,7 @@ pub(super) unsafe extern "C" fn sluss_lua_compiled_free(owner: *mut c_void, text
 }
 
 impl Compiled {
-    fn of_text(text: String) -> Compiled {
+    pub(super) fn of_text(text: String) -> Compiled {
         let bytes = Box::into_raw(text.into_bytes().into_boxed_slice());
         Compiled {
             owner: std::ptr::null_mut(),

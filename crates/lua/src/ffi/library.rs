@@ -1,6 +1,6 @@
 //! The functions of Rust that the Lua modules below `modules/lib`, `apps`, `pf` and `ndpi` call by FFI, by name.
 
-use super::{filter, hot, interlink, mac_table, scanner};
+use super::{capture, filter, hot, interlink, mac_table, scanner};
 use std::ffi::c_void;
 
 /// The function of a name, if there is one.
@@ -28,6 +28,9 @@ pub(super) fn find(name: &[u8]) -> Option<*mut c_void> {
         b"sluss_lua_protocol_name" => scanner::sluss_lua_protocol_name as *mut c_void,
         b"ndpi_detection_process_packet" => scanner::ndpi_detection_process_packet as *mut c_void,
         b"ndpi_guess_undetected_protocol" => scanner::ndpi_guess_undetected_protocol as *mut c_void,
+        b"sluss_lua_capture_open" => capture::sluss_lua_capture_open as *mut c_void,
+        b"sluss_lua_capture_read" => capture::sluss_lua_capture_read as *mut c_void,
+        b"sluss_lua_capture_close" => capture::sluss_lua_capture_close as *mut c_void,
         _ => return None,
     })
 }

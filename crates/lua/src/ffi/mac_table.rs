@@ -42,9 +42,10 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn places(&self, address: u64) -> impl Iterator<Item = usize> + use<> {
-        // The last bytes of an address, which differ most, are its highest bits: they are folded down before the product spreads them.
-        let keyed = address ^ self.header.key;
-        let first = ((keyed ^ (keyed >> 33)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
+        // The last step of MurmurHash3: addresses that differ in a few bits are to be far apart.
+        let mix = |hash: u64, factor: u64| (hash ^ (hash >> 33)).wrapping_mul(factor);
+        let mixed = mix(mix(address ^ self.header.key, 0xff51_afd7_ed55_8ccd), 0xc4ce_b9fe_1a85_ec53);
+        let first = (mixed ^ (mixed >> 33)) as u32;
         let mask = self.header.mask;
         (0..WINDOW.min(mask + 1)).map(move |i| (first.wrapping_add(i) & mask) as usize)
     }

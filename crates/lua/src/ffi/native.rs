@@ -3,7 +3,11 @@
 use super::breath::{self, Main, Settings, Step};
 use super::call::{Call, Native, Returned};
 use super::layout::Link;
+use super::natives::Ends;
+use engine::host::{Hosted, Turn};
+use engine::{OptionValue, Roles};
 use luajit::*;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -217,6 +221,95 @@ functions! {
         Ok(1)
     };
 
+    // Native apps
+
+    app_types = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let names: Vec<String> =
+            unsafe { (*call.core).options.registry.classes() }.map(|class| class.name.to_string()).collect();
+        call.push_texts(names);
+        Ok(1)
+    };
+    // Takes a type and a table of options. Returns a number.
+    app_new = |call| {
+        let class = call.text(1, "a type")?;
+        let options = match option_value(call, 2, 0)? {
+            OptionValue::List(items) if items.is_empty() => OptionValue::Table(BTreeMap::new()),
+            options => options,
+        };
+        // SAFETY: as above.
+        let core = unsafe { &mut *call.core };
+        let name = core.plan.current.clone().unwrap_or_else(|| class.clone());
+        let number = core.add_native(&class, &name, &options)?;
+        call.push_number(number as f64);
+        Ok(1)
+    };
+    // Takes a number, names of inputs, their links, names of outputs, their links. Returns whether it pulls, pushes, ticks.
+    app_link = |call| {
+        let number = number_of(call)?;
+        let (inputs, outputs) = (ends(call, 2)?, ends(call, 4)?);
+        // SAFETY: as above.
+        let roles = unsafe { (*call.core).link_native(number, inputs, outputs)? };
+        for role in [Roles::PULL, Roles::PUSH, Roles::TICK] {
+            call.push_bool(roles.has(role));
+        }
+        Ok(3)
+    };
+    app_turn = |call| {
+        let number = number_of(call)?;
+        let turn = match &*call.text(2, "a turn")? {
+            "pull" => Turn::Pull,
+            "push" => Turn::Push,
+            _ => Turn::Tick,
+        };
+        // SAFETY: as above.
+        unsafe { (*call.core).run_native(number, turn)? };
+        yes(call)
+    };
+    app_stop = |call| {
+        let number = number_of(call)?;
+        // SAFETY: as above.
+        unsafe { (*call.core).stop_native(number)? };
+        yes(call)
+    };
+    app_counters = |call| {
+        let number = number_of(call)?;
+        // SAFETY: as above.
+        let counters = unsafe { (*call.core).native(number).map(Hosted::counters).unwrap_or_default() };
+        // SAFETY: a table, and a field of it at a time.
+        unsafe { lua_createtable(call.state, 0, counters.len() as c_int) };
+        for (name, _, value) in counters {
+            call.push_text(name.as_bytes());
+            call.push_number(value as f64);
+            // SAFETY: as above.
+            unsafe { lua_rawset(call.state, -3) };
+        }
+        Ok(1)
+    };
+    app_report = |call| {
+        let number = number_of(call)?;
+        // SAFETY: as above.
+        match unsafe { (*call.core).native(number).and_then(Hosted::report) } {
+            Some(text) => call.push_text(text.as_bytes()),
+            None => call.push_nil(),
+        }
+        Ok(1)
+    };
+
+    // The one app of a graph outside
+
+    guest_roles = |call| {
+        // SAFETY: whatever is there; the engine lives, and nobody else uses it in this call.
+        unsafe { (*call.core).guest.roles = [1, 2, 3].map(|index| lua_toboolean(call.state, index) != 0) };
+        Ok(0)
+    };
+    guest_links = |call| {
+        let (inputs, outputs) = (ends(call, 1)?, ends(call, 3)?);
+        // SAFETY: as above.
+        unsafe { ((*call.core).guest.inputs, (*call.core).guest.outputs) = (inputs, outputs) };
+        Ok(0)
+    };
+
     // Breaths
 
     // Says which app's code runs next, for messages.
@@ -323,6 +416,75 @@ fn settings(call: &Call) -> Settings {
     Settings { busywait, hz, max_sleep_us }
 }
 
+/// The number of a native app, at index 1.
+fn number_of(call: &Call) -> Result<usize, String> {
+    call.number(1).map(|number| number as usize).ok_or_else(|| "no native app".into())
+}
+
+/// Names of ports at an index, and their links at the next.
+fn ends(call: &mut Call, index: c_int) -> Result<Ends, String> {
+    let mut ends = Ends::default();
+    // SAFETY: two tables of the same length; each value is taken off the stack again.
+    unsafe {
+        for item in 1..=lua_objlen(call.state, index) as c_int {
+            lua_rawgeti(call.state, index, item);
+            ends.names.push(call.text(-1, "a port")?);
+            lua_rawgeti(call.state, index + 1, item);
+            ends.links.push(link_at(call, -1).ok_or("a port has no link")?);
+            lua_settop(call.state, -3);
+        }
+    }
+    Ok(ends)
+}
+
+/// A Lua value as the value of an option: a table with a first item is a list.
+fn option_value(call: &mut Call, index: c_int, depth: usize) -> Result<OptionValue, String> {
+    const DEPTH_MAX: usize = 16;
+    if depth > DEPTH_MAX {
+        return Err("options are nested too deeply".into());
+    }
+    match call.kind(index) {
+        // SAFETY: a value at the index.
+        LUA_TBOOLEAN => Ok(OptionValue::Bool(unsafe { lua_toboolean(call.state, index) } != 0)),
+        LUA_TNUMBER => {
+            let number = call.number(index).unwrap_or_default();
+            let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
+            Ok(if is_whole { OptionValue::Integer(number as i128) } else { OptionValue::Float(number) })
+        }
+        LUA_TSTRING => Ok(OptionValue::Text(call.text(index, "an option")?)),
+        LUA_TNIL => Ok(OptionValue::Table(BTreeMap::new())),
+        LUA_TTABLE => table_value(call, index, depth),
+        _ => Err("an option is no text, number, boolean or table".into()),
+    }
+}
+
+fn table_value(call: &mut Call, index: c_int, depth: usize) -> Result<OptionValue, String> {
+    // SAFETY: a table at the index; each value is taken off the stack again, and slots are made sure of.
+    unsafe {
+        lua_checkstack(call.state, 8);
+        let len = lua_objlen(call.state, index);
+        let mut list = Vec::new();
+        for item in 1..=len as c_int {
+            lua_rawgeti(call.state, index, item);
+            let top = lua_gettop(call.state);
+            list.push(option_value(call, top, depth + 1)?);
+            lua_settop(call.state, top - 1);
+        }
+        if len > 0 {
+            return Ok(OptionValue::List(list));
+        }
+        let mut table = BTreeMap::new();
+        call.push_nil();
+        while lua_next(call.state, index) != 0 {
+            let top = lua_gettop(call.state);
+            let name = call.text(top - 1, "the name of an option")?;
+            table.insert(name, option_value(call, top, depth + 1)?);
+            lua_settop(call.state, top - 1);
+        }
+        Ok(OptionValue::Table(table))
+    }
+}
+
 /// Takes a list of steps.
 fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
     // SAFETY: the list is a table of tables, made by `core.app`; each is taken off the stack again.
@@ -332,12 +494,13 @@ fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
         for index in 1..=count {
             lua_rawgeti(call.state, list, index);
             let row = lua_gettop(call.state);
-            for column in 1..=4 {
+            for column in 1..=5 {
                 lua_rawgeti(call.state, row, column);
             }
             let (function, app) = (call.keep(row + 1), call.keep(row + 2));
             let link = link_at(call, row + 3).map(|link| (call.keep(row + 3), link));
-            steps.push(Step { function, app, link, name: call.text(row + 4, "an app's name")? });
+            let native = call.number(row + 5).map(|number| number as usize);
+            steps.push(Step { function, app, link, name: call.text(row + 4, "an app's name")?, native });
             lua_settop(call.state, row - 1);
         }
         Ok(steps)

@@ -1,7 +1,9 @@
 //! A Lua state: text in, errors out.
 
+use super::breath::{self, Turn};
 use super::call::{Call, KEPT_CORE};
 use super::core::Core;
+use super::guest::push_option;
 use super::{native, symbols};
 use crate::error::{Error, Failure};
 use luajit::*;
@@ -20,6 +22,10 @@ pub(crate) enum Argument {
     /// The table of native functions.
     Native,
     Text(Vec<u8>),
+    /// Options of an app, as a table.
+    Options(engine::OptionValue),
+    /// A list of texts.
+    Texts(Vec<String>),
 }
 
 impl State {
@@ -37,6 +43,12 @@ impl State {
 
     fn call(&self) -> Call {
         Call { state: self.state, core: self.core }
+    }
+
+    /// Makes Snabb's environment: its globals, and where its modules are found.
+    pub(crate) fn boot(&self) -> Result<(), Error> {
+        let (text, _) = crate::modules::find("core.boot").expect("a module of this library");
+        self.run(text.as_bytes(), "@sluss/core/boot.lua", &[Argument::Native])
     }
 
     /// Runs a chunk, which returns nothing.
@@ -58,10 +70,30 @@ impl State {
                 match argument {
                     Argument::Native => native::push_table(&mut call),
                     Argument::Text(text) => call.push_text(text),
+                    Argument::Options(options) => push_option(&mut call, options),
+                    Argument::Texts(texts) => call.push_texts(texts),
                 }
             }
             let status = lua_pcall(self.state, arguments.len() as c_int, 0, handler);
             let result = if status == 0 { Ok(()) } else { Err(self.raised()) };
+            lua_settop(self.state, top);
+            result
+        }
+    }
+
+    /// The state's engine.
+    pub(super) fn core(&self) -> *mut Core {
+        self.core
+    }
+
+    /// Gives the apps of the plan a turn.
+    pub(super) fn turn(&self, turn: Turn) -> Result<(), Error> {
+        // SAFETY: the engine is that of the state, and the stack is empty but for what is on it here.
+        unsafe {
+            lua_checkstack(self.state, 20);
+            let top = lua_gettop(self.state);
+            let done = breath::turn(self.core, self.state, turn);
+            let result = done.map_err(|_| self.raised());
             lua_settop(self.state, top);
             result
         }

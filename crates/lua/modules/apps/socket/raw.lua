@@ -3,7 +3,6 @@
 local ffi = require("ffi")
 local bit = require("bit")
 local engine = require("core.app")
-local counter = require("core.counter")
 local lib = require("core.lib")
 local link = require("core.link")
 local packet = require("core.packet")

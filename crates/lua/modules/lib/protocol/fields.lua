@@ -33,12 +33,19 @@ local copy, htons, htonl = ffi.copy, ntohs, ntohl
 return function (class)
 ]]
 
-local accessor = [[
-function class:METHOD (value)
+-- The source of one accessor: what it does to set the field, the field as a value, and whether `value` asks to set it.
+local function accessor (method, set, get, test, returns)
+   return ([[
+function class:%s (value)
    local h = self._header.box[0]
-   if TEST then SET ELSE RETURN GET end
+   if %s then
+      %s
+      %s
+   end
+   return %s
 end
-]]
+]]):format(method, test, set, returns and "" or "do return end", get)
+end
 
 -- `member` behind dots works too: `h.protocol`.
 local function numeric (kind, member)
@@ -88,9 +95,7 @@ function M.define (class, description)
          local returns = words[#words] == "returns"
          local method, kind, member = words[1], words[2], words[3]
          local set, get, test = kinds[kind](member, tonumber(words[4]), tonumber(words[5]))
-         local text = accessor:gsub("METHOD", method):gsub("TEST", test):gsub("SET", function () return set end)
-         text = text:gsub("ELSE RETURN GET", function () return (returns and "end do" or "else").." return "..get end)
-         table.insert(source, text)
+         table.insert(source, accessor(method, set, get, test, returns))
          if kind == "bytes" then
             table.insert(source, ("function class:%s_eq (value) return C.memcmp(value, self._header.box[0].%s, %s) == 0 end\n")
                :format(method, member, words[4]))

@@ -1,0 +1,241 @@
+//! Native apps in a graph of Lua: they get their packets from the links that Lua sees, as pointers, and give them back there.
+
+use super::core::Core;
+use super::layout::{Link, RING};
+use engine::host::{Host, Hosted, Turn};
+use engine::{Config, OptionValue, Packet, Roles};
+use std::ptr::NonNull;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Packets of the pool that native apps allocate from.
+const POOL: usize = 32 * 1024;
+/// Packets that it is to have ready before a turn, and how many are given to it at once.
+const READY: usize = 2048;
+
+/// A native app of the graph.
+pub(super) struct Native {
+    name: String,
+    config: Config,
+    /// `None` until its links are known.
+    hosted: Option<Hosted>,
+    ports: [Vec<String>; 2],
+    inputs: Vec<*mut Link>,
+    outputs: Vec<*mut Link>,
+}
+
+/// What native apps of a graph share.
+#[derive(Default)]
+pub(super) struct Natives {
+    pub(super) host: Option<Host>,
+    apps: Vec<Option<Native>>,
+}
+
+/// The time of day.
+fn now_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+}
+
+impl Core {
+    /// Adds a native app, which starts when its links are known. Returns its number.
+    pub(super) fn add_native(
+        &mut self,
+        class: &str,
+        name: &str,
+        options: &OptionValue,
+    ) -> Result<usize, String> {
+        let read = self
+            .options
+            .registry
+            .read(class, options)
+            .ok_or_else(|| format!("there is no type `{class}`"))?;
+        let config = read.map_err(|error| format!("type `{class}`: {error}"))?;
+        config.check().map_err(|error| format!("type `{class}`: {error}"))?;
+        let name = name.to_owned();
+        let app = Native {
+            name,
+            config,
+            hosted: None,
+            ports: Default::default(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        self.natives.apps.push(Some(app));
+        Ok(self.natives.apps.len() - 1)
+    }
+
+    /// Gives a native app its links, and starts it. With other ports than before, it is stopped and started again. Returns the turns that it wants.
+    pub(super) fn link_native(&mut self, index: usize, inputs: Ends, outputs: Ends) -> Result<Roles, String> {
+        let mut app = self.take_native(index)?;
+        if app.ports[0] != inputs.names || app.ports[1] != outputs.names {
+            self.stop_app(&mut app);
+        }
+        (app.inputs, app.outputs) = (inputs.links, outputs.links);
+        app.ports = [inputs.names, outputs.names];
+        if app.hosted.is_none() {
+            if self.natives.host.is_none() {
+                self.natives.host =
+                    Some(Host::new(POOL).map_err(|error| format!("no memory for packets: {error}"))?);
+            }
+            let host = self.natives.host.as_mut().expect("one was just made");
+            let [inputs, outputs] =
+                app.ports.each_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+            match host.start(&app.name, &app.config, &inputs, &outputs, now_ns()) {
+                Ok(hosted) => app.hosted = Some(hosted),
+                Err(error) => {
+                    self.natives.apps[index] = Some(app);
+                    return Err(error.to_string());
+                }
+            }
+        }
+        let roles = app.hosted.as_ref().map_or(Roles::NONE, Hosted::roles);
+        self.natives.apps[index] = Some(app);
+        Ok(roles)
+    }
+
+    /// Stops a native app, and forgets it.
+    pub(super) fn stop_native(&mut self, index: usize) -> Result<(), String> {
+        let mut app = self.take_native(index)?;
+        self.stop_app(&mut app);
+        Ok(())
+    }
+
+    /// A running native app.
+    pub(super) fn native(&self, index: usize) -> Option<&Hosted> {
+        self.natives.apps.get(index)?.as_ref()?.hosted.as_ref()
+    }
+
+    fn take_native(&mut self, index: usize) -> Result<Native, String> {
+        self.natives
+            .apps
+            .get_mut(index)
+            .and_then(Option::take)
+            .ok_or_else(|| "there is no such native app".into())
+    }
+
+    fn stop_app(&mut self, app: &mut Native) {
+        if app.hosted.is_some() {
+            // What it sends at last is received if its links are still there.
+            let _ = self.run_app(app, Turn::Stop);
+            app.hosted = None;
+        }
+    }
+
+    /// Gives a native app a turn.
+    pub(super) fn run_native(&mut self, index: usize, turn: Turn) -> Result<(), String> {
+        let mut app = self.take_native(index)?;
+        let done = self.run_app(&mut app, turn);
+        if done.is_err() {
+            app.hosted = None;
+        }
+        self.natives.apps[index] = Some(app);
+        done
+    }
+
+    fn run_app(&mut self, app: &mut Native, turn: Turn) -> Result<(), String> {
+        let Some(hosted) = &mut app.hosted else { return Err("it does not run".into()) };
+        let Some(host) = &mut self.natives.host else { return Err("it has no host".into()) };
+        if host.pool().available() < READY {
+            // SAFETY: the list is mapped while the engine lives; what is on it belongs to nobody else.
+            let freelist = unsafe { &mut *self.shared.free };
+            for _ in 0..READY.min(freelist.free as usize) {
+                freelist.free -= 1;
+                let address =
+                    NonNull::new(freelist.list[freelist.free as usize]).expect("a packet on the list");
+                // SAFETY: as above: it is taken off the list.
+                host.pool().take_back(unsafe { Packet::from_address(address.cast()) });
+                self.packets -= 1;
+            }
+        }
+        let freed = host.pool().freed();
+        let mut bytes = 0;
+        for (index, &link) in app.inputs.iter().enumerate() {
+            // SAFETY: the link is memory of the engine, and part of the graph.
+            bytes += unsafe { deliver(link, hosted, index) };
+        }
+        let burst = (RING / 10) as u32;
+        let done = hosted.turn(host, turn, now_ns(), burst);
+        for (index, &link) in app.outputs.iter().enumerate() {
+            // SAFETY: as above.
+            bytes -= unsafe { collect(link, hosted, host, index) };
+        }
+        let freed = host.pool().freed() - freed;
+        // SAFETY: the counters are memory of the engine.
+        unsafe {
+            (*self.shared.frees).count += freed;
+            if freed > 0 {
+                let bytes = bytes.max(0) as u64;
+                (*self.shared.freebytes).count += bytes;
+                (*self.shared.freebits).count += (bytes + 24 * freed) * 8;
+            }
+        }
+        done
+    }
+}
+
+/// Links by the names of their ports.
+#[derive(Default)]
+pub(super) struct Ends {
+    pub(super) names: Vec<String>,
+    pub(super) links: Vec<*mut Link>,
+}
+
+/// Moves the packets of a link into an input, as many as have room. Returns their bytes.
+///
+/// # Safety
+/// The link is one of the engine's; its packets belong to it.
+unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> i64 {
+    // SAFETY: as the caller says.
+    let link = unsafe { &mut *link };
+    let waiting = (link.write - link.read) as usize & (RING - 1);
+    let count = waiting.min(hosted.room(input));
+    let mut bytes = 0;
+    for _ in 0..count {
+        let packet = link.packets[link.read as usize & (RING - 1)];
+        link.read = (link.read + 1) & (RING as i32 - 1);
+        // SAFETY: a packet in a link is one, and the link gives it up.
+        let packet = unsafe {
+            bytes += i64::from((*packet).length);
+            Packet::from_address(NonNull::new_unchecked(packet).cast())
+        };
+        hosted.put(input, packet);
+    }
+    // SAFETY: a link of a graph has its counters.
+    unsafe {
+        (*link.counters.rxpackets).count += count as u64;
+        (*link.counters.rxbytes).count += bytes as u64;
+    }
+    bytes
+}
+
+/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns the bytes of all.
+///
+/// # Safety
+/// As for [`deliver`].
+unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output: usize) -> i64 {
+    // SAFETY: as the caller says; a link of a graph has its counters.
+    let (link, sent, sent_bytes, dropped) = unsafe {
+        let link = &mut *link;
+        let counters = &link.counters;
+        let (sent, bytes, dropped) = (counters.txpackets, counters.txbytes, counters.txdrop);
+        (link, &mut *sent, &mut *bytes, &mut *dropped)
+    };
+    let mut bytes = 0;
+    while let Some(burst) = hosted.take(output) {
+        for packet in burst {
+            let len = packet.len() as i64;
+            let next = (link.write + 1) & (RING as i32 - 1);
+            if next == link.read {
+                dropped.count += 1;
+                host.pool().free(packet, &engine::shm::Counter::hidden());
+            } else {
+                link.packets[link.write as usize & (RING - 1)] = packet.into_address().as_ptr().cast();
+                link.write = next;
+                sent.count += 1;
+                sent_bytes.count += len as u64;
+                bytes += len;
+            }
+        }
+    }
+    hosted.taken(output);
+    bytes
+}
