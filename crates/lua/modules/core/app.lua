@@ -307,6 +307,9 @@ function app.main (options)
    raise(native.main(app, options.done, deadline, not options.no_timers and timer.run or nil))
    counter.commit()
    if not options.no_report then app.report(options.report) end
+   if package.loaded["core.checked"] then
+      for _, line in ipairs(require("core.checked").held()) do io.stderr:write("SNABB_DEBUG: ", line, "\n") end
+   end
 end
 
 -- Reports

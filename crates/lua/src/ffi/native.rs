@@ -319,6 +319,15 @@ functions! {
         unsafe { (*call.core).plan.current = name };
         Ok(0)
     };
+    // The app whose code runs.
+    current = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        match unsafe { (*call.core).plan.running().map(str::to_owned) } {
+            Some(name) => call.push_text(name.as_bytes()),
+            None => call.push_nil(),
+        }
+        Ok(1)
+    };
     // Takes lists of {function, app, link or false, name}: who pulls, who pushes, who ticks.
     plan = |call| {
         let lists = [take_steps(call, 1)?, take_steps(call, 2)?, take_steps(call, 3)?];
