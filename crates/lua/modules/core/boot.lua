@@ -19,9 +19,10 @@ local function embedded (name)
    if text then return assert(loadstring(text, "@"..file)) end
 end
 
--- What this engine has in its own way stays so, whatever else there is of that name.
+-- What is here in a way of its own stays so, whatever else there is of that name: by the first part of names.
+local own_parts = { core = true, jit = true, ndpi = true }
 local function own_core (name)
-   if name:match("^core%.") or name:match("^jit%.") then
+   if own_parts[name:match("^[^.]*")] then
       return embedded(name) or "\n\tno module '"..name.."' in the engine"
    end
 end

@@ -1,64 +1,23 @@
-//! Small functions that Lua modules call for each packet: checksums, the processor's clock, the search in hash tables, MAC tables.
+//! Small functions that Lua modules call for each packet: checksums, the processor's clock, the search in hash tables.
 //!
 //! LuaJIT calls them by FFI from compiled code, which costs less than two nanoseconds. In Lua, loops of unknown length inside
-//! the loop over packets would end its traces. Names begin with `sluss_lua_`, except those that Snabb's programs know from its C code.
+//! the loop over packets would end its traces.
 
-use wire::checksum::{self, Sum};
+use wire::checksum::Sum;
 
 /// The checksum of `length` bytes, beginning with a sum of 16 bits; both in the host's byte order.
 ///
 /// # Safety
 ///
 /// `length` bytes at `data` can be read.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_checksum(data: *const u8, length: usize, initial: u32) -> u16 {
+pub(super) unsafe extern "C" fn sluss_lua_checksum(data: *const u8, length: usize, initial: u32) -> u16 {
     // SAFETY: what the caller promises.
     let bytes = unsafe { slice(data, length) };
     Sum::new().add_u16(initial as u16).add_bytes(bytes).finish()
 }
 
-/// As [`sluss_lua_checksum`], by the name and with the types that Snabb gives it.
-///
-/// # Safety
-///
-/// As there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cksum_generic(data: *const u8, length: usize, initial: u16) -> u16 {
-    // SAFETY: what the caller promises.
-    unsafe { sluss_lua_checksum(data, length, initial.into()) }
-}
-
-/// Sets a 16-bit value in a packet, and changes the checksum that covers it (RFC 1624). `new` is in the host's byte order.
-///
-/// # Safety
-///
-/// Both pointers are to two bytes, at any alignment, that can be read and written, and do not overlap.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn checksum_update_incremental_16(cell: *mut [u8; 2], value: *mut [u8; 2], new: u16) {
-    // SAFETY: what the caller promises; arrays of bytes have no alignment.
-    let (cell, value) = unsafe { (&mut *cell, &mut *value) };
-    *cell = checksum::update(u16::from_be_bytes(*cell), u16::from_be_bytes(*value), new).to_be_bytes();
-    *value = new.to_be_bytes();
-}
-
-/// As [`checksum_update_incremental_16`], of a 32-bit value.
-///
-/// # Safety
-///
-/// As there, for four bytes of value.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn checksum_update_incremental_32(cell: *mut [u8; 2], value: *mut [u8; 4], new: u32) {
-    // SAFETY: what the caller promises; arrays of bytes have no alignment.
-    let (cell, value) = unsafe { (&mut *cell, &mut *value) };
-    let old = u32::from_be_bytes(*value);
-    let high = checksum::update(u16::from_be_bytes(*cell), (old >> 16) as u16, (new >> 16) as u16);
-    *cell = checksum::update(high, old as u16, new as u16).to_be_bytes();
-    *value = new.to_be_bytes();
-}
-
 /// The processor's time stamp counter.
-#[unsafe(no_mangle)]
-pub extern "C" fn sluss_lua_tsc() -> u64 {
+pub(super) extern "C" fn sluss_lua_tsc() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction.
     unsafe {
@@ -74,8 +33,12 @@ pub extern "C" fn sluss_lua_tsc() -> u64 {
 /// # Safety
 ///
 /// `entries` points to such a table, and `index` is in it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_ctable_find(entries: *const u8, size: u32, index: u32, hash: u32) -> u32 {
+pub(super) unsafe extern "C" fn sluss_lua_ctable_find(
+    entries: *const u8,
+    size: u32,
+    index: u32,
+    hash: u32,
+) -> u32 {
     let mut found = index;
     loop {
         // SAFETY: the caller promises that an entry with the highest hash comes before the end of the table; entries are packed.
@@ -93,8 +56,7 @@ pub unsafe extern "C" fn sluss_lua_ctable_find(entries: *const u8, size: u32, in
 /// # Safety
 ///
 /// `entries` is such a table, every hash times the scale is an index in it, and both arrays have `count` elements.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_ctable_find_many(
+pub(super) unsafe extern "C" fn sluss_lua_ctable_find_many(
     entries: *const u8,
     size: u32,
     scale: f64,
@@ -104,7 +66,10 @@ pub unsafe extern "C" fn sluss_lua_ctable_find_many(
 ) {
     // SAFETY: what the caller promises of the arrays.
     let (hashes, indexes) = unsafe {
-        (std::slice::from_raw_parts(hashes, count as usize), std::slice::from_raw_parts_mut(indexes, count as usize))
+        (
+            std::slice::from_raw_parts(hashes, count as usize),
+            std::slice::from_raw_parts_mut(indexes, count as usize),
+        )
     };
     for (hash, index) in hashes.iter().zip(indexes.iter_mut()) {
         *index = (f64::from(*hash) * scale) as u32;

@@ -19,7 +19,7 @@ const RECORD_MAX: u64 = (HEAD + PAYLOAD_MAX).next_multiple_of(ALIGN);
 
 /// What Lua maps: this, and `capacity` bytes behind it. Each side writes to a cache line of its own.
 #[repr(C, align(64))]
-pub struct Ring {
+pub(super) struct Ring {
     state: AtomicI32,
     /// Of packets, as the program asked for; both sides must agree.
     size: u32,
@@ -49,8 +49,7 @@ impl Ring {
 /// # Safety
 ///
 /// `cell` points to an aligned integer that is only accessed atomically.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_cas(cell: *const AtomicI32, old: i32, new: i32) -> bool {
+pub(super) unsafe extern "C" fn sluss_lua_cas(cell: *const AtomicI32, old: i32, new: i32) -> bool {
     // SAFETY: what the caller promises.
     unsafe { &*cell }.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
@@ -60,8 +59,7 @@ pub unsafe extern "C" fn sluss_lua_cas(cell: *const AtomicI32, old: i32, new: i3
 /// # Safety
 ///
 /// `ring` is a ring as Lua maps it, its capacity is set, and nobody else is its sender.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_full(ring: *mut Ring) -> bool {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_full(ring: *mut Ring) -> bool {
     // SAFETY: what the caller promises; what the other side writes is atomic.
     let ring = unsafe { &mut *ring };
     let used = ring.sender.private - ring.receiver.published.load(Ordering::Acquire);
@@ -73,8 +71,7 @@ pub unsafe extern "C" fn sluss_lua_interlink_full(ring: *mut Ring) -> bool {
 /// # Safety
 ///
 /// As for [`sluss_lua_interlink_full`], which has returned false; `packet` has as many bytes as its length says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_insert(ring: *mut Ring, packet: *const Packet) {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_insert(ring: *mut Ring, packet: *const Packet) {
     // SAFETY: what the caller promises. There is room for the largest record, so no byte is written that the receiver may read: it
     // reads below `published`, and has given back what is below its own.
     unsafe {
@@ -96,8 +93,7 @@ pub unsafe extern "C" fn sluss_lua_interlink_insert(ring: *mut Ring, packet: *co
 /// # Safety
 ///
 /// As for [`sluss_lua_interlink_full`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_push(ring: *mut Ring) {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_push(ring: *mut Ring) {
     // SAFETY: what the caller promises.
     let sender = unsafe { &(*ring).sender };
     sender.published.store(sender.private, Ordering::Release);
@@ -108,8 +104,7 @@ pub unsafe extern "C" fn sluss_lua_interlink_push(ring: *mut Ring) {
 /// # Safety
 ///
 /// `ring` is a ring as Lua maps it, its capacity is set, and nobody else is its receiver.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_empty(ring: *mut Ring) -> bool {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_empty(ring: *mut Ring) -> bool {
     // SAFETY: what the caller promises.
     let ring = unsafe { &*ring };
     ring.receiver.private == ring.sender.published.load(Ordering::Acquire)
@@ -120,8 +115,7 @@ pub unsafe extern "C" fn sluss_lua_interlink_empty(ring: *mut Ring) -> bool {
 /// # Safety
 ///
 /// As for [`sluss_lua_interlink_empty`], which has returned false; `packet` has room for the largest packet.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_extract(ring: *mut Ring, packet: *mut Packet) {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_extract(ring: *mut Ring, packet: *mut Packet) {
     // SAFETY: what the caller promises. What the sender wrote before it published is visible, and it does not write there until this side
     // has published; a length that another process has damaged is cut to what a packet holds.
     unsafe {
@@ -143,8 +137,7 @@ pub unsafe extern "C" fn sluss_lua_interlink_extract(ring: *mut Ring, packet: *m
 /// # Safety
 ///
 /// As for [`sluss_lua_interlink_empty`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_interlink_pull(ring: *mut Ring) {
+pub(super) unsafe extern "C" fn sluss_lua_interlink_pull(ring: *mut Ring) {
     // SAFETY: what the caller promises.
     let receiver = unsafe { &(*ring).receiver };
     receiver.published.store(receiver.private, Ordering::Release);

@@ -13,7 +13,7 @@ const FLOOD: u16 = 0;
 const DISCARD: u16 = 0xffff;
 
 #[repr(C)]
-pub struct Header {
+pub(super) struct Header {
     /// The number of slots less one; slots are a power of two.
     mask: u32,
     period: u32,
@@ -27,7 +27,7 @@ pub struct Header {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Slot {
+pub(super) struct Slot {
     /// The six bytes, the first one lowest; the multicast bit is never set. 0 for a slot that was never taken.
     address: u64,
     port: u16,
@@ -123,8 +123,12 @@ fn is_multicast(address: u64) -> bool {
 /// # Safety
 ///
 /// `header` is a table, as Lua allocates it; six bytes at `mac` can be read.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_mac_table_insert(header: *mut Header, mac: *const u8, port: u16, group: u16) {
+pub(super) unsafe extern "C" fn sluss_lua_mac_table_insert(
+    header: *mut Header,
+    mac: *const u8,
+    port: u16,
+    group: u16,
+) {
     // SAFETY: what the caller promises.
     let (mut table, address) = unsafe { (table(header), address(mac)) };
     if !is_multicast(address) && address != 0 {
@@ -137,8 +141,7 @@ pub unsafe extern "C" fn sluss_lua_mac_table_insert(header: *mut Header, mac: *c
 /// # Safety
 ///
 /// As for [`sluss_lua_mac_table_insert`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_mac_table_lookup(header: *mut Header, mac: *const u8) -> u32 {
+pub(super) unsafe extern "C" fn sluss_lua_mac_table_lookup(header: *mut Header, mac: *const u8) -> u32 {
     // SAFETY: what the caller promises.
     let (table, address) = unsafe { (table(header), address(mac)) };
     table.find(address).map_or(0, |slot| u32::from(slot.port) | u32::from(slot.group) << 16)
@@ -150,8 +153,7 @@ pub unsafe extern "C" fn sluss_lua_mac_table_lookup(header: *mut Header, mac: *c
 /// # Safety
 ///
 /// `header` is a table; both arrays have `count` elements; each packet has memory for two addresses behind its length of two bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sluss_lua_mac_table_burst(
+pub(super) unsafe extern "C" fn sluss_lua_mac_table_burst(
     header: *mut Header,
     packets: *const *const u8,
     count: u32,

@@ -7,21 +7,21 @@ local pcap = require("lib.pcap.pcap")
 
 local M = {}
 
--- Sends the packets of a capture to `output`. `done` is true when all are sent.
+-- Sends the packets of a capture, of any format that lib.pcap.pcap reads, to `output`. `done` is true when all are sent.
 local PcapReader = {}
 PcapReader.__index = PcapReader
 M.PcapReader = PcapReader
 
 function PcapReader:new (name)
-   return setmetatable({ next_record = pcap.reader(name), done = false }, self)
+   return setmetatable({ next_packet = pcap.reader(name), done = false }, self)
 end
 
 function PcapReader:pull ()
    local o = assert(self.output.output, "PcapReader: no output")
    if self.done then return end
-   local next_record = self.next_record
+   local next_packet = self.next_packet
    for _ = 1, engine.pull_npackets do
-      local data, length = next_record()
+      local data, length = next_packet()
       if not data then
          self.done = true
          return

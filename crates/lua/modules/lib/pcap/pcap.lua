@@ -2,11 +2,12 @@
 --
 --     for packet, record in pcap.records("in.pcap") do … end      -- packet is a string; record.orig_len, record.ts_sec, …
 --
--- Files of either byte order are read, with times in microseconds or nanoseconds. Written are files of this machine's byte order
--- and of Ethernet frames, and records whose time is 0.
+-- Read is every format that the commands read: pcap of either byte order, pcapng, both also compressed by gzip or zstd. Written is pcap of this
+-- machine's byte order, of Ethernet frames, with records whose time is 0.
 
 local ffi = require("ffi")
 local bit = require("bit")
+local compiler = require("pf.compiler")
 
 local file_t = ffi.typeof([[
    struct {
@@ -17,7 +18,6 @@ local file_t = ffi.typeof([[
    }
 ]])
 local record_t = ffi.typeof("struct { uint32_t ts_sec, ts_usec, incl_len, orig_len; }")
-local record_ptr_t = ffi.typeof("$ *", record_t)
 local RECORD = ffi.sizeof(record_t)
 
 local MICROSECONDS, NANOSECONDS = 0xa1b2c3d4, 0xa1b23c4d
@@ -70,75 +70,61 @@ function M.readc (file, ctype)
    return value
 end
 
-local function is_magic (n)
-   return n == MICROSECONDS or n == NANOSECONDS
-end
-
--- The header of the file. The second result is whether its numbers are in the other byte order; the header's magic number then is,
+-- The header of a pcap file. The second result is whether its numbers are in the other byte order; the header's magic number then is,
 -- too. `name` stands in messages.
 function M.read_file_header (file, name)
    name = name or tostring(file)
    local header = M.readc(file, file_t)
    if not header then error("Not a pcap file: "..name.." is empty") end
-   if is_magic(header.magic_number) then return header, false end
-   local swapped = bit.bswap(header.magic_number) % 2^32
-   if is_magic(swapped) then return header, true end
+   for _, swapped in ipairs({ false, true }) do
+      local magic = swapped and bit.bswap(header.magic_number) % 2^32 or header.magic_number
+      if magic == MICROSECONDS or magic == NANOSECONDS then return header, swapped end
+   end
    error("Bad PCAP magic number in "..name)
 end
 
-local function swap_record (record)
-   for _, field in ipairs({ "ts_sec", "ts_usec", "incl_len", "orig_len" }) do
-      record[field] = bit.bswap(record[field])
-   end
-end
+ffi.cdef([[
+   typedef struct { const uint8_t *data; uint32_t captured, wire; int64_t time_ns; } sluss_lua_capture_row;
+   void *sluss_lua_capture_open (const sluss_lua_text *path, sluss_lua_compiled *why);
+   int sluss_lua_capture_read (void *capture, sluss_lua_capture_row *rows, uint32_t count, sluss_lua_compiled *why);
+   void sluss_lua_capture_close (void *capture);
+]])
 
--- A reader that gives a record a call: a pointer to its bytes, valid until the next call; their number; the record's header. Nil at the end.
--- A record that the file ends in the middle of is delivered as far as it goes.
-local BLOCK = 256 * 1024
+local ROWS = 128
+local rows_t = ffi.typeof("sluss_lua_capture_row[?]")
 
+-- A reader that gives a packet a call: a pointer to its bytes, valid until the next call; their number; the length on the wire; the time in
+-- nanoseconds. Nil at the end. Where a capture is damaged, all packets before are delivered, and the damage is told.
 function M.reader (name)
-   local file = io.open(name, "rb")
-   if not file then error("Unable to open file: "..name) end
-   local _, swapped = M.read_file_header(file, name)
-   local record = record_t()
-   local block, start, at, size = "", nil, 0, 0
-
-   -- Makes `wanted` bytes available from `at` on, if the file has them.
-   local function fill (wanted)
-      if size - at >= wanted or not file then return end
-      local more = file:read(math.max(BLOCK, wanted))
-      if not more then
-         file:close()
-         file = nil
-      else
-         block = block:sub(at + 1)..more
-         start, at, size = ffi.cast("const uint8_t *", block), 0, #block
+   local why = ffi.new("sluss_lua_compiled")
+   local capture = ffi.C.sluss_lua_capture_open(compiler.text(name), why)
+   if capture == nil then error("Unable to open file: "..compiler.taken_text(why)) end
+   capture = ffi.gc(capture, ffi.C.sluss_lua_capture_close)
+   local rows, at, count = rows_t(ROWS), 0, 0
+   return function ()
+      if at == count then
+         if not capture then return nil end
+         at, count = 0, ffi.C.sluss_lua_capture_read(capture, rows, ROWS, why)
+         if count <= 0 then
+            if count < 0 then io.stderr:write("warning: ", compiler.taken_text(why), "\n") end
+            at, count, capture = 0, 0, nil
+            return nil
+         end
       end
+      local row = rows[at]
+      at = at + 1
+      return row.data, row.captured, row.wire, row.time_ns
    end
-
-   local function next_record ()
-      fill(RECORD)
-      if size - at < RECORD then return nil end
-      ffi.copy(record, start + at, RECORD)
-      if swapped then swap_record(record) end
-      at = at + RECORD
-      local length = math.min(record.incl_len, record.orig_len)
-      fill(record.incl_len)
-      length = math.min(length, size - at)
-      local data = start + at
-      at = math.min(at + record.incl_len, size)
-      return data, length, record
-   end
-   return next_record
 end
 
--- For loops over the records of a file: each as a string, and its header.
+-- For loops over the packets of a capture: each as a string, and the header that its record has in a file of microseconds.
 function M.records (name)
-   local next_record = M.reader(name)
+   local next_packet = M.reader(name)
    return function ()
-      local data, length, record = next_record()
+      local data, captured, wire, time = next_packet()
       if data then
-         return ffi.string(data, length), record_t(record)
+         local seconds = time / 1000000000
+         return ffi.string(data, captured), record_t(seconds, (time - seconds * 1000000000) / 1000, captured, wire)
       end
    end, true, true
 end

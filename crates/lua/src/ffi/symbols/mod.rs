@@ -51,7 +51,14 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"vmprofile_get_profile_size" => vmprofile_get_profile_size as *mut c_void,
         b"vmprofile_set_profile" => vmprofile_set_profile as *mut c_void,
         _ => {
-            let of_snabb = [checksum::find, lookup::find, mac_table::find, sequence::find, shmem::find];
+            let of_snabb = [
+                super::library::find,
+                checksum::find,
+                lookup::find,
+                mac_table::find,
+                sequence::find,
+                shmem::find,
+            ];
             let found = of_snabb.into_iter().find_map(|find| find(name));
             found.unwrap_or_else(|| luajit::dynasm_symbol(name))
         }
