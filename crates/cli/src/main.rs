@@ -93,7 +93,10 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Trace(args) => trace::run(args, terminal),
         Command::Blast(args) => blast::run(args, terminal),
         Command::Run(args) => match lua_program(cli, args) {
-            Some(tree) => lua::run(&args.graph, &args.arguments, tree.as_deref(), terminal),
+            Some(tree) => {
+                lua::refuse_flags_of_graphs(args)?;
+                lua::run(&args.graph, &args.arguments, tree.as_deref(), terminal)
+            }
             None => run::run(args, terminal),
         },
         Command::Snsh(args) => lua::shell(args, lua::tree(cli.snabb.as_deref()).as_deref(), terminal),

@@ -3,6 +3,7 @@
 mod shell;
 mod tree;
 
+use crate::args::RunArgs;
 use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -20,6 +21,28 @@ const WORKER_CODE: &str = "SNABB_PROGRAM_LUACODE";
 /// Whether a name is that of a program in Lua, not of a graph.
 pub(crate) fn is_program(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "lua")
+}
+
+/// Refuses the flags of `sluss run` that mean nothing for a program in Lua, which starts and reports by itself.
+pub(crate) fn refuse_flags_of_graphs(args: &RunArgs) -> Result<(), Failure> {
+    let given = [
+        ("--check", args.check),
+        ("--dot", args.dot),
+        ("--svg", args.svg),
+        ("--json", args.json),
+        ("--no-report", args.no_report),
+        ("--duration", args.duration.is_some()),
+        ("--name", args.name.is_some()),
+        ("--workers", args.workers > 1),
+        ("--busywait", args.busywait),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => {
+            let why = format!("`{flag}` is for graphs of TOML: a program in Lua says so itself, as in `engine.main {{ duration = 1 }}`");
+            Err(Failure::user(why).help("arguments for the program stand behind its name"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Runs a program: a file, or one of Snabb's by its name.
