@@ -95,7 +95,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Run(args) => match lua_program(cli, args) {
             Some(tree) => {
                 lua::refuse_flags_of_graphs(args)?;
-                lua::run(&args.graph, &args.arguments, tree.as_deref(), terminal)
+                lua::run(&args.graph, &args.arguments, usize::from(args.workers), tree.as_deref(), terminal)
             }
             None => run::run(args, terminal),
         },

@@ -27,7 +27,8 @@ fn program(text: &str, args: &[&str]) -> Output {
 
 #[test]
 fn a_program_gets_its_arguments_untouched() {
-    let output = program("print(..., #main.parameters, arg[2], main.parameters[3])", &["--help", "-x", "a b"]);
+    let output =
+        program("print(..., #main.parameters, arg[2], main.parameters[3])", &["--help", "-x", "a b"]);
     assert_eq!((code(&output), stdout(&output).as_str()), (0, "--help\t-x\ta b\t3\t-x\ta b\n"));
 }
 
@@ -70,7 +71,8 @@ fn a_folder_of_shared_memory_goes_with_its_process() {
 #[test]
 fn options_of_snsh_are_followed_in_their_order() {
     let folder = Scratch::new();
-    let output = run_in(&folder, &["snsh", "-e", "x = 1", "-joff", "-e", "print(x, (jit.status()))", "-jon"], false);
+    let output =
+        run_in(&folder, &["snsh", "-e", "x = 1", "-joff", "-e", "print(x, (jit.status()))", "-jon"], false);
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("1\tfalse\n", ""));
     let output = run_in(&folder, &["snsh", "-t", "core.config"], false);
     assert_eq!(code(&output), 1);
@@ -83,7 +85,10 @@ fn the_prompt_prints_values_and_errors_and_goes_on() {
     let output = common::run_with_input(&["snsh"], lines);
     let text = stdout(&output);
     assert!(text.contains("sluss> 2\tx\n") && text.contains("10240"), "{text}");
-    assert!(text.contains("attempt to perform arithmetic on a nil value") && text.contains("still here"), "{text}");
+    assert!(
+        text.contains("attempt to perform arithmetic on a nil value") && text.contains("still here"),
+        "{text}"
+    );
 }
 
 /// A source and a sink in Lua, with native apps between them.
@@ -127,7 +132,10 @@ print(apps.lua.seen, apps.native:counters().delivered, link.stats(engine.link_ta
 fn native_apps_are_classes_and_no_packet_is_lost() {
     let output = program(MIXED, &[]);
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("1000\t1000\t1000\n", ""));
-    let output = program("local n = require('sluss.apps') local c = config.new() config.app(c, 'f', n.filter, { filter = 'tcp prot 80' }) engine.configure(c)", &[]);
+    let output = program(
+        "local n = require('sluss.apps') local c = config.new() config.app(c, 'f', n.filter, { filter = 'tcp prot 80' }) engine.configure(c)",
+        &[],
+    );
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("PF003"), "{}", stderr(&output));
     let output = program("print(pcall(function () return require('sluss.apps').nothing end))", &[]);
@@ -174,7 +182,10 @@ fn an_app_in_lua_that_fails_is_told_of_and_loses_no_packet() {
 #[test]
 fn a_packet_that_is_sent_twice_does_not_leave_the_app() {
     let folder = Scratch::new();
-    for cheat in ["link.transmit(o, p) if self.n == 700 then packet.free(p) end", "link.transmit(o, p) if self.n == 700 then link.transmit(o, p) end"] {
+    for cheat in [
+        "link.transmit(o, p) if self.n == 700 then packet.free(p) end",
+        "link.transmit(o, p) if self.n == 700 then link.transmit(o, p) end",
+    ] {
         let output = graph(&folder, cheat);
         assert!(stderr(&output).contains("a packet that it did not have"), "{}", stderr(&output));
         assert!(stdout(&output).contains("every packet accounted for"), "{}", stdout(&output));

@@ -33,12 +33,13 @@ pub(crate) fn refuse_flags_of_graphs(args: &RunArgs) -> Result<(), Failure> {
         ("--no-report", args.no_report),
         ("--duration", args.duration.is_some()),
         ("--name", args.name.is_some()),
-        ("--workers", args.workers > 1),
         ("--busywait", args.busywait),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => {
-            let why = format!("`{flag}` is for graphs of TOML: a program in Lua says so itself, as in `engine.main {{ duration = 1 }}`");
+            let why = format!(
+                "`{flag}` is for graphs of TOML: a program in Lua says so itself, as in `engine.main {{ duration = 1 }}`"
+            );
             Err(Failure::user(why).help("arguments for the program stand behind its name"))
         }
         None => Ok(()),
@@ -49,6 +50,7 @@ pub(crate) fn refuse_flags_of_graphs(args: &RunArgs) -> Result<(), Failure> {
 pub(crate) fn run(
     program: &Path,
     arguments: &[OsString],
+    workers: usize,
     snabb: Option<&Path>,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
@@ -56,6 +58,10 @@ pub(crate) fn run(
     let is_file = is_program(program);
     let mut all = vec![program.display().to_string()];
     all.extend(arguments.iter().cloned());
+    if workers > 1 && is_file {
+        let outcome = Vm::run_file_on_workers(&options(snabb, all), workers, program, &arguments);
+        return ended(outcome, terminal);
+    }
     let vm = start(snabb, all)?;
     let outcome = if is_file {
         vm.run_file(program, &arguments)
@@ -67,9 +73,12 @@ pub(crate) fn run(
 
 /// A state for a program, whose arguments are these.
 fn start(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Vm, Failure> {
+    Vm::new(&options(snabb, arguments)).map_err(|error| failure(&error))
+}
+
+fn options(snabb: Option<&Path>, arguments: Vec<String>) -> Options {
     let registry = crate::registry::registry();
-    let options = Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() };
-    Vm::new(&options).map_err(|error| failure(&error))
+    Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() }
 }
 
 /// How the command ends when a program has ended.

@@ -33,9 +33,8 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();
     let text = source.read()?;
-    let file = GraphFile::parse(&text, &registry()).map_err(|errors| {
-        teller.wrong(&errors, &text, "nothing was started")
-    })?;
+    let file = GraphFile::parse(&text, &registry())
+        .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
     let mut odd = file.warnings.len();
     if (args.check || !(args.dot || args.svg))
         && let Some(warning) = too_many_workers(args.workers)

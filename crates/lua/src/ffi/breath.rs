@@ -101,6 +101,9 @@ pub(super) unsafe fn breathe(core: *mut Core, state: *mut lua_State) -> Result<(
         if !(*core).released_links.is_empty() {
             (*core).reuse_links();
         }
+        if (*core).member.is_some() {
+            (*core).give_stock();
+        }
         (*(*core).shared.breaths).count += 1;
         (*core).plan.uncommitted += 1;
         if (*core).plan.uncommitted >= 100 {
@@ -312,7 +315,8 @@ pub(super) unsafe fn main(
             if !known.busywait {
                 rest(core, known);
             }
-            if main.deadline.is_some_and(|deadline| now > deadline) {
+            let is_stopping = (*core).member.as_ref().is_some_and(|member| member.team.is_stopping());
+            if is_stopping || main.deadline.is_some_and(|deadline| now > deadline) {
                 return Ok(());
             }
             if let Some(done) = main.done {
