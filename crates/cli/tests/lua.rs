@@ -142,6 +142,48 @@ fn native_apps_are_classes_and_no_packet_is_lost() {
     assert!(stdout(&output).contains("there is no native app `nothing`"), "{}", stdout(&output));
 }
 
+/// On two workers: each starts its part, packets go over, and the first that is done ends both.
+#[test]
+fn a_program_runs_on_two_workers() {
+    let folder = Scratch::new();
+    let file = folder.path("two.lua");
+    let text = r#"
+        local Source, Sink = {}, {}
+        function Source:new () return setmetatable({ left = 20000 }, { __index = Source }) end
+        function Source:pull ()
+           for _ = 1, math.min(self.left, 100, link.nwritable(self.output.output)) do
+              link.transmit(self.output.output, packet.from_string(("%06d"):format(self.left)))
+              self.left = self.left - 1
+           end
+        end
+        function Sink:new () return setmetatable({ seen = 0, expected = 20000 }, { __index = Sink }) end
+        function Sink:push ()
+           while not link.empty(self.input.input) do
+              local p = link.receive(self.input.input)
+              assert(require("ffi").string(p.data, p.length) == ("%06d"):format(self.expected))
+              self.seen, self.expected = self.seen + 1, self.expected - 1
+              packet.free(p)
+           end
+        end
+        local c = config.new()
+        config.app(c, "source", Source)
+        config.app(c, "sink", Sink)
+        config.link(c, "source.output -> sink.input")
+        engine.placement.sink = 2
+        engine.configure(c)
+        local sink = engine.app_table.sink
+        engine.main { done = function () return sink ~= nil and sink.seen == 20000 end, no_report = true }
+        if sink then print(engine.worker, engine.workers, sink.seen, engine.app_table.source) end"#;
+    std::fs::write(&file, text).expect("a file");
+    let output = run_in(&folder, &["run", "--workers", "2", file.to_str().expect("UTF-8")], false);
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("2\t2\t20000\tnil\n", ""));
+    let left: Vec<_> = std::fs::read_dir(folder.path("shm")).expect("the folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+    std::fs::write(&file, "error('on ' .. engine.worker)").expect("a file");
+    let output = run_in(&folder, &["run", "--workers", "2", file.to_str().expect("UTF-8")], false);
+    assert!(code(&output) == 1 && stderr(&output).contains("two.lua:1: on "), "{}", stderr(&output));
+}
+
 /// A graph of 3000 packets through an app in Lua, whose `push` has this in its loop.
 fn graph(folder: &Scratch, in_loop: &str) -> Output {
     let lua = folder.path("pass.lua");
