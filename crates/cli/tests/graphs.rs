@@ -176,8 +176,7 @@ fn what_is_no_graph_at_all_is_told_with_what_is() {
         "{json}"
     );
     let program = scratch("lua-graph").join("net.lua");
-    fs::write(&program, "local c = config.new()\nconfig.app(c, \"source\", basic_apps.Source)\n").unwrap();
-    let (code, lua) = said(&["run", arg(&program)]);
-    let last = lua.lines().last().unwrap_or_default();
-    assert!(code == 2 && last.starts_with("note: a graph is TOML, not Lua"), "{lua}");
+    fs::write(&program, "print('it runs')\n").unwrap();
+    let (code, lua) = said(&["run", "--check", arg(&program)]);
+    assert!(code == 2 && lua.starts_with("error: `--check` is for graphs of TOML"), "{lua}");
 }

@@ -480,6 +480,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "trace",
         "blast",
         "run",
+        "snsh",
         "apps",
         "bench",
         "bench engine",

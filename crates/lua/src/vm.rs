@@ -1,10 +1,11 @@
 //! A Lua state with an engine of its own.
 
 use crate::error::Error;
-use crate::ffi::{Argument, Core, State};
+use crate::ffi::{Argument, Core, State, Team};
 use crate::options::{Coach, Options};
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A part of a session of `sluss snsh`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,50 @@ impl Vm {
         let state = State::new(Core::new(options)?)?;
         state.boot()?;
         Ok(Vm { state })
+    }
+
+    /// Runs a program on several threads, each with a state and a part of the apps: see `core.team`. It ends when the program has ended in one of them.
+    ///
+    /// # Errors
+    /// Those of [`Vm::run_file`], of whichever worker fails first.
+    pub fn run_file_on_workers(
+        options: &Options,
+        workers: usize,
+        file: &Path,
+        arguments: &[String],
+    ) -> Result<(), Error> {
+        let team = Arc::new(Team::default());
+        let work = |worker| {
+            let run = || {
+                let mut core = Core::new(options)?;
+                core.join(&team, worker, workers);
+                let state = State::new(core)?;
+                state.boot()?;
+                let vm = Vm { state };
+                let outcome = vm.run_file(file, arguments);
+                team.stop();
+                vm.state.abandon();
+                outcome
+            };
+            let outcome = run();
+            team.stop();
+            outcome
+        };
+        std::thread::scope(|scope| {
+            let work = &work;
+            let name = |worker| std::thread::Builder::new().name(format!("lua {worker}"));
+            let threads: Vec<_> =
+                (1..=workers).map(|worker| name(worker).spawn_scoped(scope, move || work(worker))).collect();
+            let mut outcome = Ok(());
+            for thread in threads {
+                let refused = |source| Error::System { what: "cannot start a worker".into(), source };
+                let ended = thread
+                    .map_err(refused)
+                    .and_then(|thread| thread.join().expect("a worker does not panic"));
+                outcome = outcome.and(ended);
+            }
+            outcome
+        })
     }
 
     /// Runs a program: a file whose statements are the program, or a module with a function `run`, which is given the arguments.

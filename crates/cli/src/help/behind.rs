@@ -282,10 +282,18 @@ const RUN: Behind = Behind {
     notes: &[
         "It runs until it is finished or told to stop. When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing. On a \
          terminal, it ends when that hangs up.",
+        "A GRAPH that ends in `.lua` is a program for Snabb; with --snabb, the name of one of that tree is one as well. It says itself how long it runs; what stands behind \
+         its name is its own.",
     ],
-    examples: &["sluss run --check net.toml", "sluss run net.toml --duration 1m"],
+    examples: &[
+        "sluss run --check net.toml",
+        "sluss run net.toml --duration 1m",
+        "sluss run examples/lua/replay.lua in.pcap eth0",
+        "sluss --snabb ~/snabb run snabbmark basic1 100e6",
+    ],
     exit_codes: &[
         ("0", "finished"),
+        ("1", "a program in Lua raised an error"),
         ("2", "wrong graph"),
         REFUSED,
         ("4", "packets unaccounted for, or an app failed before it ran"),

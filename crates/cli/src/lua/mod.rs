@@ -23,13 +23,45 @@ pub(crate) fn is_program(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "lua")
 }
 
+/// Refuses the flags of `sluss run` that mean nothing for a program in Lua, which starts and reports by itself.
+fn refuse_flags_of_graphs(args: &RunArgs) -> Result<(), Failure> {
+    let given = [
+        ("--check", args.check),
+        ("--dot", args.dot),
+        ("--svg", args.svg),
+        ("--json", args.json && !args.coach),
+        ("--no-report", args.no_report),
+        ("--duration", args.duration.is_some()),
+        ("--name", args.name.is_some()),
+        ("--busywait", args.busywait),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => {
+            let why = format!(
+                "`{flag}` is for graphs of TOML: a program in Lua says so itself, as in `engine.main {{ duration = 1 }}`"
+            );
+            Err(Failure::user(why).help("arguments for the program stand behind its name"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Runs a program: a file, or one of Snabb's by its name.
 pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> Result<Outcome, Failure> {
+    refuse_flags_of_graphs(args)?;
     let RunArgs { graph: program, coach, json, html, .. } = args;
+    let workers = usize::from(args.workers);
     let arguments = texts(&args.arguments)?;
     let is_file = is_program(program);
     let mut all = vec![program.display().to_string()];
     all.extend(arguments.iter().cloned());
+    if workers > 1 && is_file && *coach {
+        return Err(Failure::user("`--coach` watches one worker").help("leave `--workers` out"));
+    }
+    if workers > 1 && is_file {
+        let outcome = Vm::run_file_on_workers(&options(snabb, all), workers, program, &arguments);
+        return ended(outcome, terminal);
+    }
     let vm = start(snabb, all)?;
     if *coach {
         vm.coach(&Coach { json: *json, page: html.clone() }).map_err(|error| failure(&error))?;
@@ -45,9 +77,12 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
 
 /// A state for a program, whose arguments are these.
 fn start(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Vm, Failure> {
+    Vm::new(&options(snabb, arguments)).map_err(|error| failure(&error))
+}
+
+fn options(snabb: Option<&Path>, arguments: Vec<String>) -> Options {
     let registry = crate::registry::registry();
-    let options = Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() };
-    Vm::new(&options).map_err(|error| failure(&error))
+    Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() }
 }
 
 /// How the command ends when a program has ended.

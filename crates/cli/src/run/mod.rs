@@ -26,9 +26,6 @@ use serde_json::json;
 use source::Source;
 use tell::Teller;
 
-/// For who comes from Snabb.
-const NOT_LUA: &str = "a graph is TOML, not Lua: in the book, `Coming from Snabb` shows a network in both; `sluss apps` lists the types of apps";
-
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     check_pauses(args)?;
@@ -36,10 +33,8 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();
     let text = source.read()?;
-    let file = GraphFile::parse(&text, &registry()).map_err(|errors| {
-        let wrong = teller.wrong(&errors, &text, "nothing was started");
-        if source.is_lua() { wrong.note(NOT_LUA) } else { wrong }
-    })?;
+    let file = GraphFile::parse(&text, &registry())
+        .map_err(|errors| teller.wrong(&errors, &text, "nothing was started"))?;
     let mut odd = file.warnings.len();
     if (args.check || !(args.dot || args.svg))
         && let Some(warning) = too_many_workers(args.workers)

@@ -94,11 +94,6 @@ impl Source {
         Failure { message, blame: Blame::User }
     }
 
-    /// Whether it is what Snabb takes in place of a graph, by its name.
-    pub(super) fn is_lua(&self) -> bool {
-        self.0.extension().is_some_and(|extension| extension == "lua")
-    }
-
     /// Which version of the file there is; `None` if there is none that could change.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let metadata = std::fs::metadata(&self.0).ok().filter(std::fs::Metadata::is_file)?;

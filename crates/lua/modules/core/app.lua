@@ -24,6 +24,10 @@ local app = {
    auditlog_enabled = false,
    vmprofile_enabled = false,
    monotonic_now = false,
+   -- With `sluss run --workers N`: which worker this is, of how many, and the worker of each app that is placed by hand.
+   worker = native.worker or 1,
+   workers = native.workers or 1,
+   placement = {},
    breaths = counter.create("engine/breaths.counter"),
    frees = counter.create("engine/frees.counter"),
    freebits = counter.create("engine/freebits.counter"),
@@ -49,6 +53,7 @@ end
 
 -- Makes the running graph what a configuration says: only what differs is started, stopped or linked.
 function app.configure (new)
+   if app.workers > 1 then new = require("core.team").part(new, app.worker, app.workers, app.placement) end
    app.apply_config_actions(app.compute_config_actions(app.configuration, new))
    counter.add(app.configs)
 end
@@ -307,6 +312,9 @@ function app.main (options)
    raise(native.main(app, options.done, deadline, not options.no_timers and timer.run or nil))
    counter.commit()
    if not options.no_report then app.report(options.report) end
+   if package.loaded["core.checked"] then
+      for _, line in ipairs(require("core.checked").held()) do io.stderr:write("SNABB_DEBUG: ", line, "\n") end
+   end
 end
 
 -- Reports

@@ -6,7 +6,11 @@ local packet = require("core.packet")
 local counter = require("core.counter")
 local shm = require("core.shm")
 local C, core, band = ffi.C, native.core, bit.band
-local free = packet.free
+-- What is dropped or left was checked before.
+local function free (p)
+   packet.account_free(p)
+   packet.free_internal(p)
+end
 
 local size = C.LINK_RING_SIZE
 local mask = size - 1
@@ -72,4 +76,5 @@ function link.stats (l)
    return stats
 end
 
+if os.getenv("SNABB_DEBUG") then require("core.checked").link(link, packet) end
 return link

@@ -145,4 +145,5 @@ function packet.shutdown () end
 
 ffi.metatype("struct freelist", { __tostring = function (l) return ("%d/%d"):format(l.nfree, l.max) end })
 
+if os.getenv("SNABB_DEBUG") then require("core.checked").packet(packet) end
 return packet

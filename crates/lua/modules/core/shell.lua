@@ -11,7 +11,12 @@ end
 function shell.load (name) require(name) end
 
 -- Runs the self-test of a module.
-function shell.test (name) require(name).selftest() end
+function shell.test (name)
+   local module = require(name)
+   local selftest = type(module) == "table" and rawget(module, "selftest")
+   if not selftest then error("module `"..name.."` has no self-test", 0) end
+   selftest()
+end
 
 function shell.path (path) package.path = path end
 

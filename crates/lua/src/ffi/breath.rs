@@ -38,8 +38,10 @@ pub(super) struct Plan {
     /// Seconds between ticks, and when the next is due.
     pub(super) tick_every: f64,
     pub(super) tick_due: f64,
-    /// The app whose method runs.
+    /// The app that starts.
     pub(super) current: Option<String>,
+    /// The step that runs.
+    at: Option<(Turn, usize)>,
     /// Breaths since counters were committed.
     uncommitted: u32,
     pub(super) pace: Pace,
@@ -51,6 +53,22 @@ pub(crate) enum Turn {
     Pull,
     Push,
     Tick,
+}
+
+impl Plan {
+    /// The app whose code runs.
+    pub(super) fn running(&self) -> Option<&str> {
+        let (turn, index) = match (&self.current, self.at) {
+            (Some(name), _) => return Some(name),
+            (None, at) => at?,
+        };
+        let steps = match turn {
+            Turn::Pull => &self.pulls,
+            Turn::Push => &self.pushes,
+            Turn::Tick => &self.ticks,
+        };
+        steps.get(index).map(|step| step.name.as_str())
+    }
 }
 
 impl Turn {
@@ -78,9 +96,13 @@ pub(super) unsafe fn breathe(core: *mut Core, state: *mut lua_State) -> Result<(
         (*core).shared.now = now;
         (*core).shared.running = 1;
         let result = turns(core, state, now);
+        (*core).plan.at = None;
         (*core).shared.running = 0;
         if !(*core).released_links.is_empty() {
             (*core).reuse_links();
+        }
+        if (*core).member.is_some() {
+            (*core).give_stock();
         }
         (*(*core).shared.breaths).count += 1;
         (*core).plan.uncommitted += 1;
@@ -152,6 +174,7 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
             let Some(&Step { function, app, link, native, .. }) = (&(*steps)).get(index) else {
                 return Ok(());
             };
+            (*core).plan.at = Some((turn, index));
             if let Some(native) = native {
                 if let Err(why) = (*core).run_native(native, turn.hosted()) {
                     let name = (&(*steps))[index].name.clone();
@@ -292,7 +315,8 @@ pub(super) unsafe fn main(
             if !known.busywait {
                 rest(core, known);
             }
-            if main.deadline.is_some_and(|deadline| now > deadline) {
+            let is_stopping = (*core).member.as_ref().is_some_and(|member| member.team.is_stopping());
+            if is_stopping || main.deadline.is_some_and(|deadline| now > deadline) {
                 return Ok(());
             }
             if let Some(done) = main.done {

@@ -4,6 +4,7 @@ use super::breath::Plan;
 use super::guest::GuestState;
 use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
 use super::natives::Natives;
+use super::team::Member;
 use crate::error::{Error, Failure};
 use crate::options::Options;
 use engine::Pool;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
 /// Packets that are made ready at once.
-const STEP: usize = 1024;
+pub(super) const STEP: usize = 1024;
 /// Packets of a pool; more are in another.
 const POOL: usize = 64 * 1024;
 /// Bytes of memory from which counters, links and `dma_alloc` are served.
@@ -38,6 +39,7 @@ pub(crate) struct Core {
     pools: Vec<Pool>,
     pub(super) natives: Natives,
     pub(super) guest: GuestState,
+    pub(super) member: Option<Member>,
     /// Packets that are in use by Lua, in links, or on the list.
     pub(super) packets: usize,
     /// Blocks of memory, and how much of the last is in use.
@@ -99,6 +101,7 @@ impl Core {
             pools: Vec::new(),
             natives: Natives::default(),
             guest: GuestState::default(),
+            member: None,
             packets: 0,
             arenas: Vec::new(),
             used: ARENA,
@@ -139,6 +142,10 @@ impl Core {
                 self.guest.ledger.enter(NonNull::new(packet).expect("a packet on the list").cast());
             }
             return count;
+        }
+        let stocked = self.take_stock();
+        if stocked > 0 {
+            return stocked;
         }
         // What native apps have freed is used before other memory.
         let hosts = self.natives.host.as_mut().map(Host::pool).filter(|pool| pool.available() > 4 * STEP);

@@ -7,6 +7,7 @@
 //! | `breath.rs` | the order of a breath, and the breaths themselves |
 //! | `guest.rs` | a Lua app in a graph of the engine |
 //! | `ledger.rs` | which packets such an app has |
+//! | `team.rs` | several workers that run one program |
 //! | `state.rs` | a Lua state: text in, errors out |
 //! | `call.rs` | how Lua calls Rust, and the arguments of such a call |
 //! | `native.rs` | the functions that `core.*` calls |
@@ -33,8 +34,10 @@ mod natives;
 mod scanner;
 mod state;
 mod symbols;
+mod team;
 
 pub(crate) use breath::Turn;
 pub(crate) use core::Core;
 pub(crate) use guest::Guest;
 pub(crate) use state::{Argument, State};
+pub(crate) use team::Team;

@@ -57,6 +57,12 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "shm_root\0");
     call.push_text(core.own_name.as_bytes());
     set_field(call, "own_name\0");
+    if let Some(member) = &core.member {
+        call.push_number(member.worker as f64);
+        set_field(call, "worker\0");
+        call.push_number(member.workers as f64);
+        set_field(call, "workers\0");
+    }
     call.push_texts(core.options.arguments.iter());
     set_field(call, "arguments\0");
     let path = core.options.path.clone().unwrap_or_default();
@@ -318,6 +324,15 @@ functions! {
         // SAFETY: the engine lives; nobody else uses it in this call.
         unsafe { (*call.core).plan.current = name };
         Ok(0)
+    };
+    // The app whose code runs.
+    current = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        match unsafe { (*call.core).plan.running().map(str::to_owned) } {
+            Some(name) => call.push_text(name.as_bytes()),
+            None => call.push_nil(),
+        }
+        Ok(1)
     };
     // Takes lists of {function, app, link or false, name}: who pulls, who pushes, who ticks.
     plan = |call| {

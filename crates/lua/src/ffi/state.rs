@@ -81,6 +81,13 @@ impl State {
         }
     }
 
+    /// Removes the engine's folder of shared memory, and keeps all else for ever: others may still have packets of it.
+    pub(crate) fn abandon(self) {
+        // SAFETY: the engine lives, and nobody changes this.
+        unsafe { (*self.core).leave() };
+        std::mem::forget(self);
+    }
+
     /// The state's engine.
     pub(super) fn core(&self) -> *mut Core {
         self.core

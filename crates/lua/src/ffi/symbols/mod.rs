@@ -11,6 +11,7 @@ mod shmem;
 
 use super::core::{Core, Mode};
 use super::layout::{Counter, Link};
+use super::team::Queue;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -37,6 +38,9 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"sluss_link_free" => link_free as *mut c_void,
         b"sluss_memory" => memory as *mut c_void,
         b"sluss_map" => map as *mut c_void,
+        b"sluss_queue" => queue as *mut c_void,
+        b"sluss_queue_send" => queue_send as *mut c_void,
+        b"sluss_queue_receive" => queue_receive as *mut c_void,
         b"sluss_unmap" => unmap as *mut c_void,
         b"get_time_ns" => get_time_ns as *mut c_void,
         b"get_monotonic_time" => get_monotonic_time as *mut c_void,
@@ -91,6 +95,22 @@ extern "C" fn link_new(core: &mut Core) -> *mut Link {
 
 extern "C" fn link_free(core: &mut Core, link: *mut Link) {
     core.free_link(link);
+}
+
+/// The queue of a link between two workers.
+extern "C" fn queue(core: &mut Core, link: *const c_char) -> *const Queue {
+    // SAFETY: Lua gives a string.
+    core.queue(&unsafe { CStr::from_ptr(link) }.to_string_lossy())
+}
+
+extern "C" fn queue_send(_core: &mut Core, queue: &Queue, link: *mut Link) {
+    // SAFETY: Lua gives a link of its engine, and the one sender of a queue is the app of this link.
+    unsafe { queue.send(link) };
+}
+
+extern "C" fn queue_receive(_core: &mut Core, queue: &Queue, link: *mut Link, max: c_int) -> c_int {
+    // SAFETY: as above, for the receiver.
+    unsafe { queue.receive(link, max.max(0) as usize) as c_int }
 }
 
 extern "C" fn memory(core: &mut Core, bytes: usize, align: usize) -> *mut c_void {

@@ -1,0 +1,282 @@
+//! Programs in Lua: how they start, what they are given, how they end; apps of both kinds in one graph.
+
+mod common;
+
+use common::{code, sluss, stderr, stdout};
+use std::path::Path;
+use std::process::Output;
+use testkit::files::Scratch;
+
+/// Runs the command with a folder of shared memory of its own.
+fn run_in(folder: &Scratch, args: &[&str], debug: bool) -> Output {
+    let mut command = sluss(args);
+    command.env("SNABB_SHM_ROOT", folder.path("shm")).env_remove("SLUSS_SNABB").env_remove("SNABB_DEBUG");
+    if debug {
+        command.env("SNABB_DEBUG", "1");
+    }
+    command.output().expect("the command starts")
+}
+
+/// Runs Lua text as a program.
+fn program(text: &str, args: &[&str]) -> Output {
+    let folder = Scratch::new();
+    let file = folder.path("program.lua");
+    std::fs::write(&file, text).expect("a file");
+    run_in(&folder, &[&["run", file.to_str().expect("UTF-8")], args].concat(), false)
+}
+
+#[test]
+fn a_program_gets_its_arguments_untouched() {
+    let output =
+        program("print(..., #main.parameters, arg[2], main.parameters[3])", &["--help", "-x", "a b"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (0, "--help\t-x\ta b\t3\t-x\ta b\n"));
+}
+
+#[test]
+fn a_module_with_a_function_run_is_a_program() {
+    let text = "module(..., package.seeall)\nfunction run (args) print(_NAME, args[1]) end";
+    assert_eq!(stdout(&program(text, &["x"])), "program\tx\n");
+    let text = "return { run = function (args) print(#args) end }";
+    assert_eq!(stdout(&program(text, &["x", "y"])), "2\n");
+}
+
+#[test]
+fn a_program_ends_with_its_own_code() {
+    assert_eq!(code(&program("main.exit(43)", &[])), 43);
+    assert_eq!(code(&program("os.exit(false)", &[])), 1);
+    assert_eq!(code(&program("os.exit()", &[])), 0);
+}
+
+#[test]
+fn an_error_is_told_with_its_place_and_ends_with_1() {
+    let output = program("local t = nil\nlocal function f () return t.x end\nf()", &[]);
+    let told = stderr(&output);
+    assert_eq!(code(&output), 1);
+    assert!(told.contains("program.lua:2: attempt to index upvalue 't' (a nil value)"), "{told}");
+    assert!(told.contains("stack traceback:"), "{told}");
+    let output = program("x = = 1", &[]);
+    assert!(stderr(&output).contains("program.lua:1: unexpected symbol near '='"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_folder_of_shared_memory_goes_with_its_process() {
+    let folder = Scratch::new();
+    for text in ["x = 1", "error('x')", "os.exit(3)"] {
+        run_in(&folder, &["snsh", "-e", text], false);
+        let left: Vec<_> = std::fs::read_dir(folder.path("shm")).expect("the folder").collect();
+        assert!(left.is_empty(), "after {text}: {left:?}");
+    }
+}
+
+#[test]
+fn options_of_snsh_are_followed_in_their_order() {
+    let folder = Scratch::new();
+    let output =
+        run_in(&folder, &["snsh", "-e", "x = 1", "-joff", "-e", "print(x, (jit.status()))", "-jon"], false);
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("1\tfalse\n", ""));
+    let output = run_in(&folder, &["snsh", "-t", "core.config"], false);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("has no self-test"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_prompt_prints_values_and_errors_and_goes_on() {
+    let lines = b"1 + 1, 'x'\nlocal y = 2\n=packet.max_payload\nnil + 1\nprint('still here')\n";
+    let output = common::run_with_input(&["snsh"], lines);
+    let text = stdout(&output);
+    assert!(text.contains("sluss> 2\tx\n") && text.contains("10240"), "{text}");
+    assert!(
+        text.contains("attempt to perform arithmetic on a nil value") && text.contains("still here"),
+        "{text}"
+    );
+}
+
+/// A source and a sink in Lua, with native apps between them.
+const MIXED: &str = r#"
+local native = require("sluss.apps")
+local Source, Sink = {}, {}
+function Source:new () return setmetatable({ left = 1000 }, { __index = Source }) end
+function Source:pull ()
+   for _ = 1, math.min(self.left, engine.pull_npackets) do
+      link.transmit(self.output.output, packet.from_string(("x"):rep(60)))
+      self.left = self.left - 1
+   end
+end
+function Sink:new () return setmetatable({ seen = 0 }, { __index = Sink }) end
+function Sink:push ()
+   while not link.empty(self.input.input) do
+      local p = link.receive(self.input.input)
+      assert(p.length == 60)
+      packet.free(p)
+      self.seen = self.seen + 1
+   end
+end
+local c = config.new()
+config.app(c, "source", Source)
+config.app(c, "tee", native.tee)
+config.app(c, "truncate", native.truncate, { length = 60 })
+config.app(c, "lua", Sink)
+config.app(c, "native", native.sink)
+config.link(c, "source.output -> tee.input")
+config.link(c, "tee.a -> truncate.input")
+config.link(c, "truncate.output -> lua.input")
+config.link(c, "tee.b -> native.input")
+engine.configure(c)
+local apps = engine.app_table
+engine.main { done = function () return apps.lua.seen == 1000 end, no_report = true }
+engine.main { duration = 0.05, no_report = true }
+print(apps.lua.seen, apps.native:counters().delivered, link.stats(engine.link_table["tee.a -> truncate.input"]).rxpackets)
+"#;
+
+#[test]
+fn native_apps_are_classes_and_no_packet_is_lost() {
+    let output = program(MIXED, &[]);
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("1000\t1000\t1000\n", ""));
+    let output = program(
+        "local n = require('sluss.apps') local c = config.new() config.app(c, 'f', n.filter, { filter = 'tcp prot 80' }) engine.configure(c)",
+        &[],
+    );
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("PF003"), "{}", stderr(&output));
+    let output = program("print(pcall(function () return require('sluss.apps').nothing end))", &[]);
+    assert!(stdout(&output).contains("there is no native app `nothing`"), "{}", stdout(&output));
+}
+
+/// On two workers: each starts its part, packets go over, and the first that is done ends both.
+#[test]
+fn a_program_runs_on_two_workers() {
+    let folder = Scratch::new();
+    let file = folder.path("two.lua");
+    let text = r#"
+        local Source, Sink = {}, {}
+        function Source:new () return setmetatable({ left = 20000 }, { __index = Source }) end
+        function Source:pull ()
+           for _ = 1, math.min(self.left, 100, link.nwritable(self.output.output)) do
+              link.transmit(self.output.output, packet.from_string(("%06d"):format(self.left)))
+              self.left = self.left - 1
+           end
+        end
+        function Sink:new () return setmetatable({ seen = 0, expected = 20000 }, { __index = Sink }) end
+        function Sink:push ()
+           while not link.empty(self.input.input) do
+              local p = link.receive(self.input.input)
+              assert(require("ffi").string(p.data, p.length) == ("%06d"):format(self.expected))
+              self.seen, self.expected = self.seen + 1, self.expected - 1
+              packet.free(p)
+           end
+        end
+        local c = config.new()
+        config.app(c, "source", Source)
+        config.app(c, "sink", Sink)
+        config.link(c, "source.output -> sink.input")
+        engine.placement.sink = 2
+        engine.configure(c)
+        local sink = engine.app_table.sink
+        engine.main { done = function () return sink ~= nil and sink.seen == 20000 end, no_report = true }
+        if sink then print(engine.worker, engine.workers, sink.seen, engine.app_table.source) end"#;
+    std::fs::write(&file, text).expect("a file");
+    let output = run_in(&folder, &["run", "--workers", "2", file.to_str().expect("UTF-8")], false);
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("2\t2\t20000\tnil\n", ""));
+    let left: Vec<_> = std::fs::read_dir(folder.path("shm")).expect("the folder").collect();
+    assert!(left.is_empty(), "{left:?}");
+    std::fs::write(&file, "error('on ' .. engine.worker)").expect("a file");
+    let output = run_in(&folder, &["run", "--workers", "2", file.to_str().expect("UTF-8")], false);
+    assert!(code(&output) == 1 && stderr(&output).contains("two.lua:1: on "), "{}", stderr(&output));
+}
+
+/// A graph of 3000 packets through an app in Lua, whose `push` has this in its loop.
+fn graph(folder: &Scratch, in_loop: &str) -> Output {
+    let lua = folder.path("pass.lua");
+    let text = format!(
+        "local Pass = {{}}\nfunction Pass:new () return setmetatable({{ n = 0 }}, {{ __index = Pass }}) end\n\
+         function Pass:push ()\nlocal i, o = self.input.input, self.output.output\nwhile not link.empty(i) do\n\
+         local p = link.receive(i)\nself.n = self.n + 1\n{in_loop}\nend\nend\nreturn Pass\n"
+    );
+    std::fs::write(&lua, text).expect("a file");
+    let toml = folder.path("net.toml");
+    let text = format!(
+        "links = [\"from.output -> pass.input\", \"pass.output -> to.input\"]\n[app.from]\ntype = \"source\"\ncount = 3000\n\
+         [app.pass]\ntype = \"lua\"\nfile = {lua:?}\n[app.to]\ntype = \"sink\"\n"
+    );
+    std::fs::write(&toml, text).expect("a file");
+    run_in(folder, &["run", toml.to_str().expect("UTF-8"), "--duration", "2s"], false)
+}
+
+#[test]
+fn an_app_in_lua_runs_in_a_graph_of_toml_and_its_books_agree() {
+    let folder = Scratch::new();
+    let output = graph(&folder, "if self.n % 3 == 0 then packet.free(p) else link.transmit(o, p) end");
+    let text = stdout(&output);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    assert!(text.contains("freed") && text.contains("1,000") && text.contains("2,000"), "{text}");
+    assert!(text.contains("every packet accounted for"), "{text}");
+}
+
+#[test]
+fn an_app_in_lua_that_fails_is_told_of_and_loses_no_packet() {
+    let folder = Scratch::new();
+    let output = graph(&folder, "if self.n == 500 then error('five hundred') end link.transmit(o, p)");
+    let text = stdout(&output);
+    assert!(stderr(&output).contains("pass.lua:8: five hundred"), "{}", stderr(&output));
+    assert!(text.contains("every packet accounted for") && text.contains("panic"), "{text}");
+}
+
+#[test]
+fn a_packet_that_is_sent_twice_does_not_leave_the_app() {
+    let folder = Scratch::new();
+    for cheat in [
+        "link.transmit(o, p) if self.n == 700 then packet.free(p) end",
+        "link.transmit(o, p) if self.n == 700 then link.transmit(o, p) end",
+    ] {
+        let output = graph(&folder, cheat);
+        assert!(stderr(&output).contains("a packet that it did not have"), "{}", stderr(&output));
+        assert!(stdout(&output).contains("every packet accounted for"), "{}", stdout(&output));
+    }
+}
+
+/// What is told of an app that does wrong, with checks on.
+fn checked(in_loop: &str) -> String {
+    let folder = Scratch::new();
+    let file = folder.path("wrong.lua");
+    let text = format!(
+        "local A, B = {{}}, {{}}\nfunction A:new () return setmetatable({{}}, {{ __index = A }}) end\n\
+         function A:pull () for _ = 1, 100 do link.transmit(self.output.o, packet.from_string('0123456789')) end end\n\
+         function B:new () return setmetatable({{}}, {{ __index = B }}) end\n\
+         function B:push () while not link.empty(self.input.i) do\nlocal p = link.receive(self.input.i)\n{in_loop}\nend end\n\
+         local c = config.new() config.app(c, 'a', A) config.app(c, 'b', B) config.app(c, 'sink', require('sluss.apps').sink)\n\
+         config.link(c, 'a.o -> b.i') config.link(c, 'b.o -> sink.i') engine.configure(c)\nengine.main {{ duration = 0.3, no_report = true }}\n"
+    );
+    std::fs::write(&file, text).expect("a file");
+    stderr(&run_in(&folder, &["run", file.to_str().expect("UTF-8")], true))
+}
+
+#[test]
+fn what_a_lua_app_does_wrong_with_packets_is_told_with_app_and_line() {
+    let told = checked("packet.free(p)");
+    assert_eq!(told, "");
+    for (wrong, expected) in [
+        ("packet.free(p) packet.free(p)", "a packet is freed by app `b` in"),
+        ("link.transmit(self.output.o, p) packet.append(p, 'x', 1)", "it was transmitted by app `b` in"),
+        ("link.transmit(self.output.o, p) p.data[3] = 1", "written after it was transmitted by app `b` in"),
+        ("local kept = p", "packets taken by app `b` in"),
+    ] {
+        let told = checked(wrong);
+        assert!(told.contains(expected), "{wrong}: {told}");
+        assert!(told.contains("wrong.lua:"), "{told}");
+    }
+}
+
+/// Not part of the repository: a folder with Snabb's sources, where the variable names one.
+#[test]
+fn modules_of_a_snabb_tree_run_on_our_engine() {
+    let Some(tree) = std::env::var_os("SLUSS_SNABB").filter(|tree| Path::new(tree).is_dir()) else {
+        eprintln!("SKIPPED: SLUSS_SNABB names no folder with Snabb's sources");
+        return;
+    };
+    let folder = Scratch::new();
+    let tree = tree.to_str().expect("UTF-8");
+    for module in ["lib.hash.siphash", "lib.protocol.ethernet", "apps.ipv4.arp", "lib.ctable"] {
+        let output = run_in(&folder, &["--snabb", tree, "snsh", "-t", module], false);
+        assert_eq!(code(&output), 0, "{module}: {}", stderr(&output));
+    }
+}

@@ -1,0 +1,94 @@
+-- Graphs over several workers. Each worker runs the same program with a state of its own, and starts those apps of a configuration that are placed
+-- on it. A link to an app of another worker ends in an app that hands packets over; there, another such app brings them in.
+local ffi = require("ffi")
+local native = require("core.native")
+local config = require("core.config")
+ffi.cdef[[
+void *sluss_queue(struct sluss_core *, const char *link);
+void sluss_queue_send(struct sluss_core *, void *queue, struct link *);
+int sluss_queue_receive(struct sluss_core *, void *queue, struct link *, int max);
+]]
+local C, core = ffi.C, native.core
+
+local team = {}
+
+local Sender, Receiver = {}, {}
+Sender.__index, Receiver.__index = Sender, Receiver
+function Sender:new (spec) return setmetatable({ queue = C.sluss_queue(core, spec) }, Sender) end
+function Sender:push () C.sluss_queue_send(core, self.queue, self.input.input) end
+-- Packets that found no room wait in the link.
+Sender.tick = Sender.push
+function Receiver:new (spec) return setmetatable({ queue = C.sluss_queue(core, spec) }, Receiver) end
+function Receiver:pull () C.sluss_queue_receive(core, self.queue, self.output.output, 256) end
+
+-- The order of apps along the links, the same in every worker: those that nothing leads to first, by name.
+local function in_order (c)
+   local names, incoming, outgoing = {}, {}, {}
+   for name in pairs(c.apps) do
+      names[#names + 1] = name
+      incoming[name], outgoing[name] = 0, {}
+   end
+   table.sort(names)
+   local specs = {}
+   for spec in pairs(c.links) do specs[#specs + 1] = spec end
+   table.sort(specs)
+   for _, spec in ipairs(specs) do
+      local from, _, to = config.parse_link(spec)
+      if incoming[to] and outgoing[from] then
+         incoming[to] = incoming[to] + 1
+         table.insert(outgoing[from], to)
+      end
+   end
+   local order, placed = {}, {}
+   local function place (name)
+      if placed[name] then return end
+      placed[name] = true
+      order[#order + 1] = name
+      for _, to in ipairs(outgoing[name]) do
+         incoming[to] = incoming[to] - 1
+         if incoming[to] == 0 then place(to) end
+      end
+   end
+   for _, name in ipairs(names) do if incoming[name] == 0 then place(name) end end
+   for _, name in ipairs(names) do place(name) end
+   return order
+end
+
+-- Which worker each app runs on: as `engine.placement` says, and the others in equal parts, along the links.
+function team.placement (c, workers, wishes)
+   local order, worker_of = in_order(c), {}
+   for i, name in ipairs(order) do
+      local wish = wishes[name]
+      if wish and (wish < 1 or wish > workers) then
+         error(("app '%s' is placed on worker %s of %d"):format(name, tostring(wish), workers), 0)
+      end
+      worker_of[name] = wish or math.floor((i - 1) * workers / #order) + 1
+   end
+   return worker_of
+end
+
+-- The part of a configuration that one worker runs.
+function team.part (c, worker, workers, wishes)
+   local worker_of = team.placement(c, workers, wishes)
+   local part = config.new()
+   for name, info in pairs(c.apps) do
+      if worker_of[name] == worker then part.apps[name] = info end
+   end
+   for spec in pairs(c.links) do
+      local from, from_port, to, to_port = config.parse_link(spec)
+      local sends, receives = worker_of[from] == worker, worker_of[to] == worker
+      local bridge = ("%s_%s_to_%s_%s"):format(from, from_port, to, to_port)
+      if sends and receives then
+         part.links[spec] = true
+      elseif sends then
+         config.app(part, bridge, Sender, spec)
+         config.link(part, ("%s.%s -> %s.input"):format(from, from_port, bridge))
+      elseif receives then
+         config.app(part, bridge, Receiver, spec)
+         config.link(part, ("%s.output -> %s.%s"):format(bridge, to, to_port))
+      end
+   end
+   return part
+end
+
+return team
