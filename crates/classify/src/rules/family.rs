@@ -68,6 +68,8 @@ pub trait Family: Sized {
     fn probe<L: Lanes>(lanes: L, key: &Key<Self>) -> Self::Probe<L>;
     /// The rules of a group that match.
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32;
+    /// The upper 32 bits of both addresses: what a leaf is passed over by.
+    fn addresses(words: &Self::Words) -> u64;
     /// The word that a node reads: `which` is one that a builder chose.
     fn word(words: &Self::Words, which: u8) -> u64;
     /// The words that a node may read, as pairs: all nodes of IPv4 read both.
@@ -208,6 +210,11 @@ impl Family for u32 {
     }
 
     #[inline(always)]
+    fn addresses(words: &[u64; 2]) -> u64 {
+        words[0]
+    }
+
+    #[inline(always)]
     fn word(words: &[u64; 2], which: u8) -> u64 {
         words[usize::from(which) & 1]
     }
@@ -292,6 +299,11 @@ impl Family for u128 {
     #[inline(always)]
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32 {
         lanes.matches(words, count, probe)
+    }
+
+    #[inline(always)]
+    fn addresses(words: &[u64; 5]) -> u64 {
+        words[0] >> 32 << 32 | words[2] >> 32
     }
 
     #[inline(always)]
