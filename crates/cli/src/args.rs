@@ -23,8 +23,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
-pub(crate) use wall::{ImportArgs, 
-    Dpi, FromArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
+pub(crate) use wall::{
+    Dpi, FromArgs, ImportArgs, Kind, LogLevel, LookArgs, ProtocolsArgs, SpyArgs, WallArgs, WallFilterArgs,
 };
 use wire::linktype::{LinkType, LinkTypeInfo};
 

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 /// Reads a list.
 pub(super) fn read(text: &str, rules: &mut Ruleset) {
-    let mut chain = Chain { policy: None, rules: Vec::new(), family: Family::Ip };
+    let mut chain = Chain { is_base: true, family: Family::Ip, ..Chain::default() };
     let mut place = 0;
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -26,8 +26,6 @@ pub(super) fn read(text: &str, rules: &mut Ruleset) {
         }
         place += 1;
     }
-    // The chain that is chosen, since there is no other.
-    chain.policy = Some(Verdict::Call("none".into()));
     rules.chains.insert(("filter".into(), "list".into()), chain);
 }
 
@@ -55,7 +53,13 @@ fn test(rule: &Box5<u32>) -> Result<Test, String> {
     }
     for (end, range) in [("src", &rule.sport), ("dst", &rule.dport)] {
         if !is_open(range) {
-            test = test.and(express::ports(transport, end, &[(*range.start(), *range.end())], false, Family::Ip));
+            test = test.and(express::ports(
+                transport,
+                end,
+                &[(*range.start(), *range.end())],
+                false,
+                Family::Ip,
+            ));
         }
     }
     Ok(test)

@@ -75,7 +75,9 @@ pub(super) fn ports(transport: &str, end: &str, ports: &[(u16, u16)], negated: b
         [(low, high)] if low == high => words(format!("port {low}")),
         [(low, high)] => words(format!("portrange {low}-{high}")),
         many => {
-            let one = |&(low, high): &(u16, u16)| if low == high { low.to_string() } else { format!("{low}-{high}") };
+            let one = |&(low, high): &(u16, u16)| {
+                if low == high { low.to_string() } else { format!("{low}-{high}") }
+            };
             words(format!("port in {{{}}}", many.iter().map(one).collect::<Vec<_>>().join(", ")))
         }
     };
@@ -92,7 +94,9 @@ fn transports(transport: &str, family: Family) -> Test {
         one => names::protocol(one).into_iter().collect(),
     };
     family.each(|is_v6| {
-        let any = Test::Any(numbers.iter().map(|number| Test::text(format!("{} proto {number}", ip(is_v6)))).collect());
+        let any = Test::Any(
+            numbers.iter().map(|number| Test::text(format!("{} proto {number}", ip(is_v6)))).collect(),
+        );
         if is_v6 { any } else { any.and(first_fragment()) }
     })
 }
@@ -123,6 +127,12 @@ pub(super) fn compare_flags(mask: u8, operator: &str, value: u8, family: Family)
     })
 }
 
+/// A hardware address of one end; nothing where it is none.
+pub(super) fn ether(end: &str, address: &str, negated: bool) -> Option<Test> {
+    let address: wire::Mac = address.parse().ok()?;
+    Some(Test::text(format!("ether {end} host {address}")).not_if(negated))
+}
+
 /// A byte of ICMP's or ICMPv6's header: 0 the type, 1 the code.
 pub(super) fn icmp(byte: u8, low: u8, high: u8, is_v6: bool, negated: bool) -> Test {
     let header = if is_v6 { "icmp6" } else { "icmp" };
@@ -134,11 +144,12 @@ pub(super) fn within(field: &str, low: u32, high: u32, negated: bool) -> Test {
     match (low == high, negated) {
         (true, false) => Test::text(format!("{field} = {low}")),
         (true, true) => Test::text(format!("{field} != {low}")),
-        (false, false) => Test::text(format!("{field} >= {low}")).and(Test::text(format!("{field} <= {high}"))),
-        (false, true) => Test::Any(vec![
-            Test::text(format!("{field} < {low}")),
-            Test::text(format!("{field} > {high}")),
-        ]),
+        (false, false) => {
+            Test::text(format!("{field} >= {low}")).and(Test::text(format!("{field} <= {high}")))
+        }
+        (false, true) => {
+            Test::Any(vec![Test::text(format!("{field} < {low}")), Test::text(format!("{field} > {high}"))])
+        }
     }
 }
 

@@ -57,7 +57,10 @@ fn declare(rules: &mut Ruleset, table: &str, text: &str, family: Family) -> Resu
         Some("-") => None,
         _ => return Err("a chain has a policy: ACCEPT, DROP or -".into()),
     };
-    rules.chains.insert((table.to_owned(), name.to_owned()), Chain { policy, rules: Vec::new(), family });
+    rules.chains.insert(
+        (table.to_owned(), name.to_owned()),
+        Chain { is_base: policy.is_some(), policy, rules: Vec::new(), family },
+    );
     Ok(())
 }
 
@@ -141,11 +144,31 @@ impl Reading<'_> {
     /// A module is of no meaning but for its options.
     fn module(&mut self) -> Result<(), String> {
         const KNOWN: [&str; 18] = [
-            "tcp", "udp", "sctp", "icmp", "icmp6", "icmpv6", "state", "conntrack", "multiport", "set", "iprange",
-            "comment", "length", "ttl", "hl", "mac", "mark", "udplite",
+            "tcp",
+            "udp",
+            "sctp",
+            "icmp",
+            "icmp6",
+            "icmpv6",
+            "state",
+            "conntrack",
+            "multiport",
+            "set",
+            "iprange",
+            "comment",
+            "length",
+            "ttl",
+            "hl",
+            "mac",
+            "mark",
+            "udplite",
         ];
         let module = self.value("-m")?;
-        if KNOWN.contains(&module.as_str()) { Ok(()) } else { Err(format!("`-m {module}` cannot be expressed")) }
+        if KNOWN.contains(&module.as_str()) {
+            Ok(())
+        } else {
+            Err(format!("`-m {module}` cannot be expressed"))
+        }
     }
 
     fn target(&mut self) -> Result<Action, String> {
@@ -156,7 +179,9 @@ impl Reading<'_> {
             "REJECT" => Action::Verdict(Verdict::Reject),
             "RETURN" => Action::Return,
             "LOG" | "NFLOG" | "ULOG" => Action::Nothing,
-            name if name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit()) && !self.is_chain(name) => {
+            name if name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+                && !self.is_chain(name) =>
+            {
                 return Err(format!("the target {name} cannot be expressed"));
             }
             name => Action::Jump(name.to_owned()),
@@ -215,7 +240,11 @@ impl Reading<'_> {
             "--ttl-eq" | "--hl-eq" => self.hops(word, "=", negated)?,
             "--ttl-lt" | "--hl-lt" => self.hops(word, "<", negated)?,
             "--ttl-gt" | "--hl-gt" => self.hops(word, ">", negated)?,
-            "--mac-source" => Test::text(format!("ether src {}", self.value(word)?.to_ascii_lowercase())).not_if(negated),
+            "--mac-source" => {
+                let address = self.value(word)?;
+                express::ether("src", &address, negated)
+                    .ok_or_else(|| format!("`{address}`: no hardware address"))?
+            }
             "--mark" => self.mark(negated)?,
             "--comment" => {
                 self.value(word)?;
@@ -228,7 +257,8 @@ impl Reading<'_> {
     fn addresses(&mut self, end: &str, negated: bool) -> Result<Test, String> {
         let text = self.value("-s")?;
         let ranges: Option<Vec<Range>> = text.split(',').map(Range::parse).collect();
-        let ranges = ranges.filter(|ranges| ranges.iter().all(|range| range.is_v6 == (self.family == Family::Ip6)));
+        let ranges =
+            ranges.filter(|ranges| ranges.iter().all(|range| range.is_v6 == (self.family == Family::Ip6)));
         let ranges = ranges.ok_or_else(|| format!("`{text}`: no address of this family"))?;
         Ok(express::addresses(end, &ranges, negated, self.family))
     }
@@ -243,7 +273,8 @@ impl Reading<'_> {
         if name == "all" || name == "0" {
             return if negated { Err("no protocol at all".into()) } else { Ok(Test::ALWAYS) };
         }
-        let number = names::protocol(&name).ok_or_else(|| format!("`{name}`: this protocol is not known by name"))?;
+        let number =
+            names::protocol(&name).ok_or_else(|| format!("`{name}`: this protocol is not known by name"))?;
         if !negated {
             self.protocol = Some(number);
             self.transport = match number {
@@ -288,7 +319,8 @@ impl Reading<'_> {
     }
 
     fn hops(&mut self, option: &str, operator: &str, negated: bool) -> Result<Test, String> {
-        let number: u8 = self.value(option)?.parse().map_err(|_| format!("`{option}`: no number below 256"))?;
+        let number: u8 =
+            self.value(option)?.parse().map_err(|_| format!("`{option}`: no number below 256"))?;
         let field = if self.family == Family::Ip6 { "ip6[7]" } else { "ip[8]" };
         Ok(Test::text(format!("{field} {operator} {number}")).not_if(negated))
     }
@@ -298,13 +330,19 @@ impl Reading<'_> {
         if text == "any" {
             return Ok(Test::ALWAYS);
         }
-        let (kind, code) = text.split_once('/').map_or((text.as_str(), None), |(kind, code)| (kind, Some(code)));
-        let kind = names::icmp_type(kind, is_v6).ok_or_else(|| format!("`{text}`: this type is not known by name"))?;
+        let (kind, code) =
+            text.split_once('/').map_or((text.as_str(), None), |(kind, code)| (kind, Some(code)));
+        let kind = names::icmp_type(kind, is_v6)
+            .ok_or_else(|| format!("`{text}`: this type is not known by name"))?;
         let is_kind = |negated| express::icmp(0, kind, kind, is_v6, negated);
         let Some(code) = code else { return Ok(is_kind(negated)) };
         let code: u8 = code.parse().map_err(|_| format!("`{text}`: a code is a number"))?;
         let is_code = |negated| express::icmp(1, code, code, is_v6, negated);
-        Ok(if negated { Test::Any(vec![is_kind(true), is_code(true)]) } else { is_kind(false).and(is_code(false)) })
+        Ok(if negated {
+            Test::Any(vec![is_kind(true), is_code(true)])
+        } else {
+            is_kind(false).and(is_code(false))
+        })
     }
 
     fn mark(&mut self, negated: bool) -> Result<Test, String> {
@@ -319,7 +357,8 @@ impl Reading<'_> {
     fn set(&mut self, negated: bool) -> Result<Test, String> {
         let (name, ends) = (self.value("--match-set")?, self.value("--match-set")?);
         let set = self.rules.sets.get(&name);
-        let set = set.ok_or_else(|| format!("the set `{name}` is not there: name the file of `ipset save` as well"))?;
+        let set = set
+            .ok_or_else(|| format!("the set `{name}` is not there: name the file of `ipset save` as well"))?;
         let ends: Vec<&str> = ends.split(',').collect();
         if ends.len() < set.types.len() {
             return Err(format!("the set `{name}` has {} fields", set.types.len()));
@@ -329,7 +368,8 @@ impl Reading<'_> {
             && kind != "port"
         {
             // All members at once.
-            let ranges: Option<Vec<Range>> = set.members.iter().map(|member| Range::parse(&member[0])).collect();
+            let ranges: Option<Vec<Range>> =
+                set.members.iter().map(|member| Range::parse(&member[0])).collect();
             let ranges = ranges.ok_or_else(|| format!("the set `{name}` has a member that is no address"))?;
             return Ok(express::addresses(ends[0], &ranges, negated, self.family));
         }

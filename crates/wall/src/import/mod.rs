@@ -112,9 +112,9 @@ pub enum ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ImportError::Unknown(_) => {
-                f.write_str("these are no rules of iptables-save, `nft list ruleset`, `ipset save` or ClassBench")
-            }
+            ImportError::Unknown(_) => f.write_str(
+                "these are no rules of iptables-save, `nft list ruleset`, `ipset save` or ClassBench",
+            ),
             ImportError::Chain(chains) if chains.is_empty() => f.write_str("there is no base chain in it"),
             ImportError::Chain(chains) => write!(f, "which chain? there are {}", chains.join(", ")),
             ImportError::Loop(chain) => write!(f, "chain {chain}: it leads back to itself, or is not there"),

@@ -92,8 +92,13 @@ mod tests {
         assert_eq!(prefixes("0.0.0.0-255.255.255.255"), "0.0.0.0/0");
         assert_eq!(prefixes("2001:db8::-2001:db8::ffff"), "2001:db8::/112");
         assert_eq!(prefixes("::/0"), "::/0");
-        assert_eq!(prefixes("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"), "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
-        for wrong in ["10.0.0.2-10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.255.0", "1.2.3", "::1/129", "1.2.3.4-::1"] {
+        assert_eq!(
+            prefixes("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"),
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+        );
+        for wrong in
+            ["10.0.0.2-10.0.0.1", "10.0.0.0/33", "10.0.0.0/255.0.255.0", "1.2.3", "::1/129", "1.2.3.4-::1"]
+        {
             assert_eq!(prefixes(wrong), "", "{wrong}");
         }
     }

@@ -88,7 +88,9 @@ impl Field {
         Ok(match self {
             Field::Address(end, of) => {
                 let parse = |value: &String| {
-                    Range::parse(value).filter(|range| range.is_v6 == (of == Family::Ip6)).ok_or_else(|| wrong(value))
+                    Range::parse(value)
+                        .filter(|range| range.is_v6 == (of == Family::Ip6))
+                        .ok_or_else(|| wrong(value))
                 };
                 let ranges: Vec<Range> = values.iter().map(parse).collect::<Result<_, _>>()?;
                 express::addresses(end, &ranges, negated, of)
@@ -96,7 +98,10 @@ impl Field {
             Field::Port(transport, end) => {
                 let parse = |value: &String| {
                     let (low, high) = value.split_once('-').unwrap_or((value, value));
-                    low.parse().ok().zip(high.parse().ok()).ok_or_else(|| format!("`{value}`: write ports as numbers"))
+                    low.parse()
+                        .ok()
+                        .zip(high.parse().ok())
+                        .ok_or_else(|| format!("`{value}`: write ports as numbers"))
                 };
                 let ports: Vec<(u16, u16)> = values.iter().map(parse).collect::<Result<_, _>>()?;
                 express::ports(transport, end, &ports, negated, family)
@@ -125,7 +130,8 @@ impl Field {
                 let flags = |value: &String| {
                     names::tcp_flags(value.split('|').map(str::trim)).ok_or_else(|| wrong(value))
                 };
-                let tests = values.iter().map(|value| Ok(express::tcp_flags(0xff, flags(value)?, negated, family)));
+                let tests =
+                    values.iter().map(|value| Ok(express::tcp_flags(0xff, flags(value)?, negated, family)));
                 all(tests.collect::<Result<_, String>>()?)
             }
             Field::Icmp(byte, is_v6) => {
@@ -154,10 +160,10 @@ impl Field {
             }
             Field::Mark => self.numbers("mark", values, negated)?,
             Field::Number(field) => self.numbers(field, values, negated)?,
-            Field::Ether(end) => all(values
-                .iter()
-                .map(|value| Test::text(format!("ether {end} {value}")).not_if(negated))
-                .collect()),
+            Field::Ether(end) => {
+                let test = |value: &String| express::ether(end, value, negated).ok_or_else(|| wrong(value));
+                all(values.iter().map(test).collect::<Result<_, String>>()?)
+            }
         })
     }
 

@@ -42,7 +42,8 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
 
 /// Whether a line that ends with a brace begins a table, a chain or the like.
 fn is_block(tokens: &[String]) -> bool {
-    const BLOCKS: [&str; 9] = ["table", "chain", "set", "map", "flowtable", "counter", "quota", "limit", "ct"];
+    const BLOCKS: [&str; 9] =
+        ["table", "chain", "set", "map", "flowtable", "counter", "quota", "limit", "ct"];
     tokens.len() <= 5 && BLOCKS.contains(&tokens[0].as_str()) && !tokens.iter().any(|token| token == "vmap")
 }
 
@@ -62,7 +63,9 @@ fn tokens(line: &str) -> Vec<String> {
                 chars.next();
                 tokens.push(format!("{c}="));
             }
-            '{' | '}' | ';' | ',' | '=' | '!' | '<' | '>' | '&' | '|' | '(' | ')' => tokens.push(c.to_string()),
+            '{' | '}' | ';' | ',' | '=' | '!' | '<' | '>' | '&' | '|' | '(' | ')' => {
+                tokens.push(c.to_string())
+            }
             c => {
                 let mut word = String::from(c);
                 while let Some(c) = chars.next_if(|c| !c.is_whitespace() && !"{};,=!<>&|()\"#".contains(*c)) {

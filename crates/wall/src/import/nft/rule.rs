@@ -31,7 +31,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn rest(&self) -> &[&'a str] {
-        &self.words[self.at..]
+        self.words.get(self.at..).unwrap_or_default()
     }
 
     fn next(&mut self) -> Option<&'a str> {
@@ -76,7 +76,8 @@ impl<'a> Reading<'a> {
             ["comment", _, ..] => self.at += 2,
             ["log", ..] => {
                 self.at += 1;
-                const OPTIONS: [&str; 6] = ["prefix", "level", "group", "snaplen", "queue-threshold", "flags"];
+                const OPTIONS: [&str; 6] =
+                    ["prefix", "level", "group", "snaplen", "queue-threshold", "flags"];
                 while self.rest().first().is_some_and(|word| OPTIONS.contains(word)) {
                     self.at += 2;
                 }
@@ -105,8 +106,9 @@ impl<'a> Reading<'a> {
     fn matching(&mut self) -> Result<(), String> {
         let mut fields = Vec::new();
         loop {
-            let (field, words) = Field::of(self.rest())
-                .ok_or_else(|| format!("`{}` cannot be expressed", self.rest()[..self.rest().len().min(2)].join(" ")))?;
+            let (field, words) = Field::of(self.rest()).ok_or_else(|| {
+                format!("`{}` cannot be expressed", self.rest()[..self.rest().len().min(2)].join(" "))
+            })?;
             self.at += words;
             fields.push(field);
             if !self.next_if(".") {
@@ -178,7 +180,11 @@ impl<'a> Reading<'a> {
         let end = self.rest().iter().position(|&word| word == "}").ok_or("a brace that does not close")?;
         let words = self.words[self.at..self.at + end].to_vec();
         self.at += end + 1;
-        Ok(words.split(|&word| word == ",").filter(|element| !element.is_empty()).map(<[&str]>::to_vec).collect())
+        Ok(words
+            .split(|&word| word == ",")
+            .filter(|element| !element.is_empty())
+            .map(<[&str]>::to_vec)
+            .collect())
     }
 
     /// A test that the fields are one of these members together.
@@ -195,7 +201,8 @@ impl<'a> Reading<'a> {
         for member in members {
             let mut all = Test::ALWAYS;
             for (field, value) in fields.iter().zip(member) {
-                all = all.and(field.is_one_of(std::slice::from_ref(value), false, self.rules, self.family)?);
+                all =
+                    all.and(field.is_one_of(std::slice::from_ref(value), false, self.rules, self.family)?);
             }
             alternatives.push(all);
         }
