@@ -171,7 +171,7 @@ fn compare(
     let mut answers = vec![NO_RULE; keys.len()];
     ours.find_batch(keys, &mut answers);
     let mut best: [Option<Lap>; 2] = [None, None];
-    for algorithm in 0..ALGORITHMS.len() {
+    for (algorithm, name) in ALGORITHMS.iter().enumerate() {
         if !acl.choose(algorithm) {
             continue;
         }
@@ -179,11 +179,7 @@ fn compare(
         acl.find(0, BURST, &mut theirs);
         let differs = |(ours, theirs): (&u32, &u32)| *ours != theirs.wrapping_sub(1);
         let differing = answers.iter().zip(&theirs).filter(|&pair| differs(pair)).count();
-        assert!(
-            differing == 0,
-            "{what}: {differing} answers of librte_acl ({}) differ",
-            ALGORITHMS[algorithm]
-        );
+        assert!(differing == 0, "{what}: {differing} answers of librte_acl ({name}) differ");
         // One packet in a call is its scalar way, whatever is chosen.
         let bursts: &[(usize, usize)] =
             if algorithm == 0 { &[(0, 1), (1, 32)] } else { &[(1, 32), (1, 256)] };

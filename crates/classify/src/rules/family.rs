@@ -168,7 +168,7 @@ impl Family for u32 {
 
     fn within(range: &RangeInclusive<u32>, choice: u64) -> u32 {
         let width = u64::from(range.end() - range.start()) + 1;
-        range.start() + (u128::from(choice) * u128::from(width) >> 64) as u32
+        range.start() + ((u128::from(choice) * u128::from(width)) >> 64) as u32
     }
 
     #[inline(always)]
