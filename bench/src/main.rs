@@ -12,6 +12,7 @@ mod drain;
 mod engine;
 mod engines;
 mod hand;
+mod hipac;
 mod list;
 mod lua;
 mod packet;

@@ -5,8 +5,12 @@
 
 #[cfg(has_acl)]
 use crate::acl::{ALGORITHMS, Acl};
+use crate::hipac::Hipac;
 use crate::race::{Lap, median, thread_cpu_ns};
-use crate::report::{Figure, Report, Target::AtLeast};
+use crate::report::{
+    Figure, Report,
+    Target::{AtLeast, AtMost},
+};
 use classify::rules::{Key, NO_RULE, Options, Rule, Rules, classbench, generate, points};
 use std::hint::black_box;
 use std::io::Read;
@@ -30,6 +34,7 @@ const FAMILIES: [&str; 12] =
 
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
+    notes(report);
     let folder = std::env::var_os("SLUSS_CLASSBENCH").map(PathBuf::from);
     let folder =
         folder.or_else(|| Some("../shared/data/classbench".into()).filter(|path: &PathBuf| path.is_dir()));
@@ -166,7 +171,7 @@ fn compare(
     let mut answers = vec![NO_RULE; keys.len()];
     ours.find_batch(keys, &mut answers);
     let mut best: [Option<Lap>; 2] = [None, None];
-    for algorithm in 0..ALGORITHMS.len() {
+    for (algorithm, name) in ALGORITHMS.iter().enumerate() {
         if !acl.choose(algorithm) {
             continue;
         }
@@ -174,11 +179,7 @@ fn compare(
         acl.find(0, BURST, &mut theirs);
         let differs = |(ours, theirs): (&u32, &u32)| *ours != theirs.wrapping_sub(1);
         let differing = answers.iter().zip(&theirs).filter(|&pair| differs(pair)).count();
-        assert!(
-            differing == 0,
-            "{what}: {differing} answers of librte_acl ({}) differ",
-            ALGORITHMS[algorithm]
-        );
+        assert!(differing == 0, "{what}: {differing} answers of librte_acl ({name}) differ");
         // One packet in a call is its scalar way, whatever is chosen.
         let bursts: &[(usize, usize)] =
             if algorithm == 0 { &[(0, 1), (1, 32)] } else { &[(1, 32), (1, 256)] };
@@ -226,4 +227,51 @@ fn million(report: &mut Report) {
         64e6 / ours.bytes() as f64,
         Some(AtLeast(1.0)),
     );
+}
+
+/// The list of the notes of 2007, as addresses grow from 16 to 16384: one packet a call. The state of a connection is a field of librte_acl's
+/// that this harness does not have, so it is given the other rules.
+fn notes(report: &mut Report) {
+    let keys: Vec<Key<u32>> = generate::notes_headers(5).take(HEADERS / 4).collect();
+    let mut single = Vec::new();
+    for n in (4..=14).map(|bits| 1 << bits) {
+        let what = format!("notes, {n} addresses");
+        let rules = generate::notes(n);
+        let ours = Rules::build(&rules, &Options::default()).expect("the list is built");
+        let hipac = Hipac::build(&rules);
+        for key in &keys {
+            assert_eq!(ours.find(key), Some(n as u32 + 1), "{what}: the last rule");
+            assert_eq!(hipac.find(key), n as u32 + 1, "{what}: the last rule, in nested trees");
+        }
+        let laps = alone(&ours, &keys);
+        let each = |look_up: &mut dyn FnMut(&Key<u32>)| {
+            chunks(keys.len(), |first| keys[first..first + CHUNK].iter().for_each(&mut *look_up))
+        };
+        let nested = Lap::of(
+            "nf-HiPAC, a model",
+            each(&mut |key| {
+                black_box(hipac.find(key));
+            }),
+        );
+        single.push(laps[0].clone());
+        report.laps(TITLE, &what, &laps);
+        report.laps(TITLE, &what, &[nested]);
+        #[cfg(has_acl)]
+        if let Some(mut acl) = Acl::build(&rules[1..]) {
+            acl.load(&keys);
+            let mut answers = vec![0; keys.len()];
+            let times = chunks(keys.len(), |first| acl.find(first, 1, &mut answers[first..first + CHUNK]));
+            assert!(answers.iter().all(|&answer| answer as usize == rules.len() - 1), "{what}: librte_acl");
+            report.laps(TITLE, &what, &[Lap::of("librte_acl, one", times)]);
+        }
+        if n <= 1024 {
+            let linear = each(&mut |key| {
+                black_box(classify::rules::linear(&rules, key, |_| false));
+            });
+            report.laps(TITLE, &what, &[Lap::of("linear scan", linear)]);
+        }
+    }
+    let [.., last] = &single[..] else { return };
+    let value = last.over(&single[2]);
+    report.ratio(SUITE, "the notes' list, 16384 addresses / 64", value, Some(AtMost(1.5)));
 }

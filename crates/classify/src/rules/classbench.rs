@@ -1,10 +1,10 @@
 //! Rules and headers as ClassBench writes them.
 //!
 //! ```text
-//! @1.2.3.0/24	5.6.0.0/16	0 : 65535	80 : 80	0x06/0xFF	0x0000/0x0200     a rule; the column of flags is ignored, since headers have none
-//! 16909060	84281096	1024	80	6                                         a header: src dst sport dport proto; more columns are ignored
+//! @1.2.3.0/24 5.6.0.0/16 0 : 65535 80 : 80 0x06/0xFF 0x0000/0x0200     a rule; the column of flags is ignored, since headers have none
+//! 16909060 84281096 1024 80 6                                         a header: src dst sport dport proto; more columns are ignored
 //! ```
-//! Empty lines and lines that begin with `#` are neither.
+//! Words are apart by tabs or blanks. Empty lines and lines that begin with `#` are neither.
 
 use super::{Key, Rule};
 use std::fmt;

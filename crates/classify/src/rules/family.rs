@@ -68,6 +68,8 @@ pub trait Family: Sized {
     fn probe<L: Lanes>(lanes: L, key: &Key<Self>) -> Self::Probe<L>;
     /// The rules of a group that match.
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32;
+    /// The upper 32 bits of both addresses: what a leaf is passed over by.
+    fn addresses(words: &Self::Words) -> u64;
     /// The word that a node reads: `which` is one that a builder chose.
     fn word(words: &Self::Words, which: u8) -> u64;
     /// The words that a node may read, as pairs: all nodes of IPv4 read both.
@@ -166,7 +168,7 @@ impl Family for u32 {
 
     fn within(range: &RangeInclusive<u32>, choice: u64) -> u32 {
         let width = u64::from(range.end() - range.start()) + 1;
-        range.start() + (u128::from(choice) * u128::from(width) >> 64) as u32
+        range.start() + ((u128::from(choice) * u128::from(width)) >> 64) as u32
     }
 
     #[inline(always)]
@@ -205,6 +207,11 @@ impl Family for u32 {
     #[inline(always)]
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32 {
         lanes.matches(words, count, probe)
+    }
+
+    #[inline(always)]
+    fn addresses(words: &[u64; 2]) -> u64 {
+        words[0]
     }
 
     #[inline(always)]
@@ -292,6 +299,11 @@ impl Family for u128 {
     #[inline(always)]
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32 {
         lanes.matches(words, count, probe)
+    }
+
+    #[inline(always)]
+    fn addresses(words: &[u64; 5]) -> u64 {
+        words[0] >> 32 << 32 | words[2] >> 32
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Looking up one packet, or a batch.
 
 use super::family::Family;
-use super::image::{Entry, Image, NONE};
+use super::image::{Entry, Image, NONE, SHARED};
 use super::{Address, Key};
 use table::simd::lanes::{GROUP, Lanes, Task};
 
@@ -21,6 +21,7 @@ impl<A: Address> Task for FindOne<'_, A> {
     fn run<L: Lanes>(self, lanes: L) -> u32 {
         let FindOne { image, key } = self;
         let words = A::words(key);
+        let addresses = A::addresses(&words);
         let probe = A::probe(lanes, key);
         let mut best = NONE;
         for table in &image.tables {
@@ -28,7 +29,9 @@ impl<A: Address> Task for FindOne<'_, A> {
                 break;
             }
             let leaf = image.leaf_of::<A, L>(lanes, table, &words);
-            best = best.min(image.first_in_leaf::<A, L>(lanes, leaf, &probe));
+            if image.may_match(leaf, addresses) {
+                best = best.min(image.first_in_leaf::<A, L>(lanes, leaf, &probe));
+            }
         }
         best
     }
@@ -189,6 +192,13 @@ impl<A: Address> Batch<A> {
     /// Compares all packets at leaves, a group of each at a time.
     #[inline(always)]
     fn compare<L: Lanes>(&mut self, lanes: L, image: &Image, keys: &[Key<A>]) {
+        let count = self.leaves.len;
+        self.leaves.len = 0;
+        for x in 0..count {
+            let (packet, leaf) = (self.leaves.packets[x % BATCH], self.leaves.entries[x % BATCH]);
+            let addresses = A::addresses(&self.words[usize::from(packet) % BATCH]);
+            self.leaves.push_if(packet, leaf, image.may_match(leaf, addresses));
+        }
         let mut done = 0;
         while self.leaves.len > 0 {
             let count = self.leaves.len;
@@ -197,7 +207,7 @@ impl<A: Address> Batch<A> {
                 let (packet, leaf) = (self.leaves.packets[x % BATCH], self.leaves.entries[x % BATCH]);
                 let probe = A::probe(lanes, &keys[usize::from(packet)]);
                 let left = leaf.count() - done;
-                let at = leaf.offset() + done * A::WORDS_PER_RULE;
+                let at = leaf.offset() + SHARED + done * A::WORDS_PER_RULE;
                 let found = image.first_in_group::<A, L>(lanes, at, left.min(GROUP), &probe);
                 let best = &mut self.best[usize::from(packet) % BATCH];
                 *best = found.min(*best);

@@ -77,6 +77,27 @@ pub fn random_headers(seed: u64) -> impl Iterator<Item = Key<u32>> {
     })
 }
 
+/// Feature bits of the notes' list: of a connection that is known, and of one that begins.
+const ESTABLISHED: u32 = 1;
+const NEW: u32 = 2;
+
+/// The list of the notes of 2007 that asked what a packet costs as rules grow: known connections, `n` addresses that no packet of
+/// [`notes_headers`] has, then new connections to port 80.
+#[must_use]
+pub fn notes(n: usize) -> Vec<Rule<u32>> {
+    let state = |bits| (bits, bits);
+    let first = Rule { features: state(ESTABLISHED), ..Rule::any() };
+    let last = Rule { proto: (6, 0xff), dport: 80..=80, features: state(NEW), ..Rule::any() };
+    let addresses = random_headers(3).map(|key| key.src & 0x7fff_ffff);
+    let refused = addresses.take(n).map(|address| Rule { src: address..=address, ..Rule::any() });
+    std::iter::once(first).chain(refused).chain([last]).collect()
+}
+
+/// New connections to port 80, from random addresses that [`notes`] does not name.
+pub fn notes_headers(seed: u64) -> impl Iterator<Item = Key<u32>> {
+    random_headers(seed).map(|key| Key { src: key.src | 1 << 31, dport: 80, proto: 6, features: NEW, ..key })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@
 //! table   two masks, where its entries begin, its lowest rule
 //! cells   entries of tables; nodes: [mask, mask, entries…]
 //! entry   leaf: where in `words`, how many rules  |  node: where in `cells`, which two words of the key its masks select from
-//! words   groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
+//! words   a leaf: bits of addresses that all its rules share (a value and a mask, 64 bits each, lower halves first);
+//!         then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
 //! ```
 //! An index among entries is the selected bits of one word, and above them those of the other.
 
@@ -17,6 +18,12 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Set in the number of a rule whose rows do not say all of it: it has a residual, or a range that is no ternary word.
 pub(super) const SPECIAL: u32 = 1 << 31;
+
+/// Words in front of a leaf's groups.
+pub(super) const SHARED: usize = 4;
+
+/// What stands in front of the empty leaf, which is at offset 0: a value that no packet has under the mask.
+pub(super) const NOTHING_SHARED: [u32; SHARED] = [1, 0, 0, 0];
 
 /// A leaf or a node; the empty leaf is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +145,15 @@ impl Image {
         entry
     }
 
+    /// Whether the addresses of a packet are such that a rule of the leaf may match. For most leaves that a random packet comes to, they are not.
+    #[inline(always)]
+    pub(super) fn may_match(&self, leaf: Entry, addresses: u64) -> bool {
+        let &[value, value_high, mask, mask_high] =
+            self.words[leaf.offset()..].first_chunk::<SHARED>().expect("padding is behind the last leaf");
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        addresses & word(mask, mask_high) == word(value, value_high)
+    }
+
     /// The lowest rule of a leaf that matches.
     #[inline(always)]
     pub(super) fn first_in_leaf<A: Address, L: Lanes>(
@@ -146,8 +162,7 @@ impl Image {
         leaf: Entry,
         probe: &A::Probe<L>,
     ) -> u32 {
-        // The first group without a branch: whether a leaf is empty is as good as random.
-        let (at, count) = (leaf.offset(), leaf.count());
+        let (at, count) = (leaf.offset() + SHARED, leaf.count());
         let found = self.first_in_group::<A, L>(lanes, at, count.min(GROUP), probe);
         if count > GROUP && found == NONE {
             return self.first_in_rest::<A, L>(lanes, at + GROUP * A::WORDS_PER_RULE, count - GROUP, probe);
@@ -201,7 +216,7 @@ impl Image {
         probe: &A::Probe<L>,
         mut visit: impl FnMut(u32) -> bool,
     ) {
-        let (mut at, mut left) = (leaf.offset(), leaf.count());
+        let (mut at, mut left) = (leaf.offset() + SHARED, leaf.count());
         while left > 0 {
             let count = left.min(GROUP);
             let words = &self.words[at..];

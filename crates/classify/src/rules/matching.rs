@@ -105,6 +105,9 @@ impl<A: Address, D: FnMut(u32) -> bool, H: FnMut(u32) -> bool> Task for FindWith
                 break;
             }
             let leaf = self.image.leaf_of::<A, L>(lanes, table, &words);
+            if !self.image.may_match(leaf, A::addresses(&words)) {
+                continue;
+            }
             self.image.all_in_leaf::<A, L>(lanes, leaf, &probe, |number| {
                 let rule = number & !SPECIAL;
                 if rule >= sure {

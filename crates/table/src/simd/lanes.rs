@@ -129,13 +129,14 @@ pub trait Lanes: Copy {
 
     /// A key, ready to be compared.
     #[inline(always)]
+    #[expect(clippy::needless_range_loop, reason = "vectors that pass through iterators go through memory")]
     fn probe<const RANGES: usize, const TERNARY: usize>(
         self,
         ranges: [u32; RANGES],
         ports: u32,
         ternary: [u32; TERNARY],
     ) -> Probe<Self::Vector, RANGES, TERNARY> {
-        // Loops, as everywhere in these files: vectors that pass through closures or iterators go through memory.
+        // As everywhere in these files: a loop over places, and macros in the place of closures.
         let zero = self.splat(0);
         let mut probe = Probe { ranges: [zero; RANGES], ports: self.splat(ports), ternary: [zero; TERNARY] };
         for i in 0..RANGES {

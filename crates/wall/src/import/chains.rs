@@ -57,7 +57,9 @@ pub(super) struct Rule {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
-    /// What becomes of a packet that no rule decides about: of base chains only.
+    /// Packets come to it, and not only other chains.
+    pub(super) is_base: bool,
+    /// What becomes of a packet that no rule of a base chain decides about.
     pub(super) policy: Option<Verdict>,
     pub(super) rules: Vec<Rule>,
     pub(super) family: Family,
@@ -108,7 +110,7 @@ impl Ruleset {
     pub(super) fn chain_of_sets(&mut self) {
         let mut names: Vec<&String> = self.sets.keys().collect();
         names.sort();
-        let mut chain = Chain { family: Family::Inet, ..Chain::default() };
+        let mut chain = Chain { is_base: true, family: Family::Inet, ..Chain::default() };
         let (mut notes, mut skipped) = (Vec::new(), Vec::new());
         for name in names {
             let set = &self.sets[name];
@@ -141,11 +143,9 @@ impl Ruleset {
 
     /// The chain that is wanted.
     fn choose(&self, choice: &Choice) -> Result<(String, String), ImportError> {
-        let is_base =
-            |chain: &Chain| chain.policy.is_some() || chain.family == Family::Inet && self.chains.len() == 1;
         let wanted = |(table, name): &(String, String), chain: &Chain| {
             choice.table.as_ref().is_none_or(|wanted| wanted == table)
-                && choice.chain.as_ref().map_or(is_base(chain), |wanted| wanted == name)
+                && choice.chain.as_ref().map_or(chain.is_base, |wanted| wanted == name)
         };
         let mut found: Vec<_> = self.chains.iter().filter(|(at, chain)| wanted(at, chain)).collect();
         if found.len() > 1 && choice.table.is_none() && found.iter().any(|((table, _), _)| table == "filter")
@@ -193,7 +193,8 @@ impl Ruleset {
         };
         let _ = writeln!(program, "match{inputs} {{\n    {guard} => {{");
         for clause in text {
-            let _ = writeln!(program, "        {clause}");
+            // Without the comma, a parenthesis in the next line would begin the handler's arguments.
+            let _ = writeln!(program, "        {clause},");
         }
         if let Some(policy) = &base.policy {
             let _ = writeln!(program, "        otherwise => {}", policy.handler());

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 
 /// Reads a list.
 pub(super) fn read(text: &str, rules: &mut Ruleset) {
-    let mut chain = Chain { policy: None, rules: Vec::new(), family: Family::Ip };
+    let mut chain = Chain { is_base: true, family: Family::Ip, ..Chain::default() };
     let mut place = 0;
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -26,8 +26,6 @@ pub(super) fn read(text: &str, rules: &mut Ruleset) {
         }
         place += 1;
     }
-    // The chain that is chosen, since there is no other.
-    chain.policy = Some(Verdict::Call("none".into()));
     rules.chains.insert(("filter".into(), "list".into()), chain);
 }
 

@@ -127,6 +127,12 @@ pub(super) fn compare_flags(mask: u8, operator: &str, value: u8, family: Family)
     })
 }
 
+/// A hardware address of one end; nothing where it is none.
+pub(super) fn ether(end: &str, address: &str, negated: bool) -> Option<Test> {
+    let address: wire::Mac = address.parse().ok()?;
+    Some(Test::text(format!("ether {end} host {address}")).not_if(negated))
+}
+
 /// A byte of ICMP's or ICMPv6's header: 0 the type, 1 the code.
 pub(super) fn icmp(byte: u8, low: u8, high: u8, is_v6: bool, negated: bool) -> Test {
     let header = if is_v6 { "icmp6" } else { "icmp" };

@@ -57,7 +57,10 @@ fn declare(rules: &mut Ruleset, table: &str, text: &str, family: Family) -> Resu
         Some("-") => None,
         _ => return Err("a chain has a policy: ACCEPT, DROP or -".into()),
     };
-    rules.chains.insert((table.to_owned(), name.to_owned()), Chain { policy, rules: Vec::new(), family });
+    rules.chains.insert(
+        (table.to_owned(), name.to_owned()),
+        Chain { is_base: policy.is_some(), policy, rules: Vec::new(), family },
+    );
     Ok(())
 }
 
@@ -238,7 +241,9 @@ impl Reading<'_> {
             "--ttl-lt" | "--hl-lt" => self.hops(word, "<", negated)?,
             "--ttl-gt" | "--hl-gt" => self.hops(word, ">", negated)?,
             "--mac-source" => {
-                Test::text(format!("ether src {}", self.value(word)?.to_ascii_lowercase())).not_if(negated)
+                let address = self.value(word)?;
+                express::ether("src", &address, negated)
+                    .ok_or_else(|| format!("`{address}`: no hardware address"))?
             }
             "--mark" => self.mark(negated)?,
             "--comment" => {

@@ -13,10 +13,6 @@ const HEADERS: usize = 200_000;
 /// Bytes that a file may unpack to.
 const FILE_MAX: u64 = 4 << 30;
 
-/// Feature bits of the notes' list: of a connection that is known, and of one that begins.
-const ESTABLISHED: u32 = 1;
-const NEW: u32 = 2;
-
 /// What is measured.
 pub(super) struct Bed {
     /// What the list is called.
@@ -29,7 +25,9 @@ impl Bed {
     pub(super) fn new(args: &RulesBenchArgs) -> Result<Bed, Failure> {
         let (name, rules) = match (&args.classbench, args.shape) {
             (Some(path), _) => (path.display().to_string(), read(path, classbench::rules)?),
-            (None, Some(RulesShape::Notes)) => (format!("notes, {} addresses", args.n), notes(args.n)),
+            (None, Some(RulesShape::Notes)) => {
+                (format!("notes, {} addresses", args.n), generate::notes(args.n))
+            }
             (None, Some(RulesShape::Sites)) => {
                 (format!("sites, {} rules", args.n), generate::rules(args.n, 1))
             }
@@ -41,7 +39,7 @@ impl Bed {
         };
         let headers = match (&args.headers, args.shape) {
             (Some(path), _) => read(path, classbench::headers)?,
-            (None, Some(RulesShape::Notes)) => notes_headers(),
+            (None, Some(RulesShape::Notes)) => generate::notes_headers(4).take(HEADERS).collect(),
             (None, _) => mixed_headers(&rules),
         };
         if headers.is_empty() {
@@ -56,22 +54,6 @@ fn mixed_headers(rules: &[Rule<u32>]) -> Vec<Key<u32>> {
     let mut points = points(rules, 1);
     let random = generate::random_headers(2).take(HEADERS / 2);
     random.flat_map(|random| [points.next().unwrap_or(random), random]).collect()
-}
-
-/// The list of the notes of 2007: known connections, so many addresses that are refused, then new connections to port 80.
-fn notes(n: usize) -> Vec<Rule<u32>> {
-    let state = |bits| (bits, bits);
-    let first = Rule { features: state(ESTABLISHED), ..Rule::any() };
-    let last = Rule { proto: (6, 0xff), dport: 80..=80, features: state(NEW), ..Rule::any() };
-    let addresses = generate::random_headers(3).map(|key| key.src & 0x7fff_ffff);
-    let refused = addresses.take(n).map(|address| Rule { src: address..=address, ..Rule::any() });
-    std::iter::once(first).chain(refused).chain([last]).collect()
-}
-
-/// New connections to port 80, from addresses that the list does not name.
-fn notes_headers() -> Vec<Key<u32>> {
-    let random = generate::random_headers(4).take(HEADERS);
-    random.map(|key| Key { src: key.src | 1 << 31, dport: 80, proto: 6, features: NEW, ..key }).collect()
 }
 
 /// A file of rules or of headers, compressed by gzip or not.

@@ -160,10 +160,10 @@ impl Field {
             }
             Field::Mark => self.numbers("mark", values, negated)?,
             Field::Number(field) => self.numbers(field, values, negated)?,
-            Field::Ether(end) => all(values
-                .iter()
-                .map(|value| Test::text(format!("ether {end} {value}")).not_if(negated))
-                .collect()),
+            Field::Ether(end) => {
+                let test = |value: &String| express::ether(end, value, negated).ok_or_else(|| wrong(value));
+                all(values.iter().map(test).collect::<Result<_, String>>()?)
+            }
         })
     }
 

@@ -22,10 +22,11 @@ pub(super) fn read(text: &str, rules: &mut Ruleset) {
             [] => at += 1,
             ["table", family, name, "{"] => {
                 let end = block_end(&lines, at);
+                let inner = lines.get(at + 1..end).unwrap_or_default();
                 match family {
-                    "ip" => table(rules, name, Family::Ip, &lines[at + 1..end]),
-                    "ip6" => table(rules, name, Family::Ip6, &lines[at + 1..end]),
-                    "inet" => table(rules, name, Family::Inet, &lines[at + 1..end]),
+                    "ip" => table(rules, name, Family::Ip, inner),
+                    "ip6" => table(rules, name, Family::Ip6, inner),
+                    "inet" => table(rules, name, Family::Inet, inner),
                     _ => rules.problem(
                         lines[at].number,
                         &lines[at].text,
@@ -74,7 +75,7 @@ fn table(rules: &mut Ruleset, name: &str, family: Family, lines: &[Line]) {
         at = end + 1;
     }
     for (chain, first, end) in chains {
-        let read = chain_of(rules, &sets, family, &lines[first..end]);
+        let read = chain_of(rules, &sets, family, lines.get(first..end).unwrap_or_default());
         rules.chains.insert((name.to_owned(), chain), read);
     }
 }
@@ -87,6 +88,7 @@ fn chain_of(rules: &mut Ruleset, sets: &Sets, family: Family, lines: &[Line]) ->
             [] => {}
             ["type", "filter", ..] => {
                 let is_drop = words.windows(2).any(|pair| pair == ["policy", "drop"]);
+                chain.is_base = true;
                 chain.policy = Some(if is_drop { Verdict::Drop } else { Verdict::Accept });
             }
             // Of NAT, whose chains are no filter.
@@ -105,13 +107,9 @@ fn chain_of(rules: &mut Ruleset, sets: &Sets, family: Family, lines: &[Line]) ->
 fn set_of(lines: &[Line], is_map: bool) -> Result<Set, String> {
     let mut set = Set::default();
     let tokens: Vec<&str> = lines.iter().flat_map(Line::words).collect();
-    if let Some(at) = tokens.iter().position(|&word| word == "type") {
-        let end = lines.iter().find(|line| line.words().next() == Some("type"));
-        let words = end.map_or_else(Vec::new, |line| line.words().skip(1).collect());
-        let types = words.split(|&word| word == ":").next().unwrap_or_default();
-        set.types =
-            types.iter().filter(|&&word| word != "." && word != ";").map(|&word| word.to_owned()).collect();
-        let _ = at;
+    if let Some(line) = lines.iter().find(|line| line.words().next() == Some("type")) {
+        let words = line.words().skip(1).take_while(|&word| word != ":");
+        set.types = words.filter(|&word| word != ".").map(str::to_owned).collect();
     }
     if let Some(at) = tokens.windows(2).position(|pair| pair == ["elements", "="]) {
         let elements = &tokens[at + 2..];

@@ -31,7 +31,7 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn rest(&self) -> &[&'a str] {
-        &self.words[self.at..]
+        self.words.get(self.at..).unwrap_or_default()
     }
 
     fn next(&mut self) -> Option<&'a str> {
