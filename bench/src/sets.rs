@@ -53,12 +53,14 @@ fn four(report: &mut Report, kind: &str, list: &[(u32, u8)], [crates, binary]: [
     let trie: PrefixSet<(u32, u8)> = list.iter().copied().collect();
     let mut network: ip_network_table::IpNetworkTable<()> = ip_network_table::IpNetworkTable::new();
     for &(key, len) in list {
-        let prefix = ip_network::Ipv4Network::new_truncate(Ipv4Addr::from(key), len).expect("a length up to 32");
+        let prefix =
+            ip_network::Ipv4Network::new_truncate(Ipv4Addr::from(key), len).expect("a length up to 32");
         network.insert(prefix, ());
     }
     let binary_tree = Tree::of(list);
     let is_hosts = list.iter().all(|&(_, len)| len == 32);
-    let hashed: HashSet<u32> = if is_hosts { list.iter().map(|&(key, _)| key).collect() } else { HashSet::new() };
+    let hashed: HashSet<u32> =
+        if is_hosts { list.iter().map(|&(key, _)| key).collect() } else { HashSet::new() };
 
     let mut engines: Vec<Engine<'_, u32>> = vec![
         counted("sluss", |key| set.contains(key)),
@@ -71,7 +73,10 @@ fn four(report: &mut Report, kind: &str, list: &[(u32, u8)], [crates, binary]: [
         counted("binary tree, mask", |key| binary_tree.by_mask(key)),
     ];
     for (isa, set) in &others {
-        engines.push(batch(if *isa == Isa::Portable { "sluss, portable batch" } else { "sluss, avx2 batch" }, set));
+        engines.push(batch(
+            if *isa == Isa::Portable { "sluss, portable batch" } else { "sluss, avx2 batch" },
+            set,
+        ));
     }
     if is_hosts {
         engines.push(counted("HashSet<u32>", |key| hashed.contains(&key)));
@@ -80,10 +85,17 @@ fn four(report: &mut Report, kind: &str, list: &[(u32, u8)], [crates, binary]: [
     report.laps(SUITE, &what, &laps);
     let lap = |name: &str| laps.iter().find(|lap| lap.name == name);
     let ours = lap("sluss, batch").expect("it was measured");
-    let best = [lap("prefix-trie"), lap("ip_network_table")].into_iter().flatten().map(|peer| peer.over(ours));
+    let best =
+        [lap("prefix-trie"), lap("ip_network_table")].into_iter().flatten().map(|peer| peer.over(ours));
     ratio(report, &what, "best crate / sluss", best.fold(f64::INFINITY, f64::min), Some(AtLeast(crates)));
     let trees = laps.iter().filter(|lap| lap.name.starts_with("binary tree")).map(|tree| tree.over(ours));
-    ratio(report, &what, "best binary tree / sluss", trees.fold(f64::INFINITY, f64::min), Some(AtLeast(binary)));
+    ratio(
+        report,
+        &what,
+        "best binary tree / sluss",
+        trees.fold(f64::INFINITY, f64::min),
+        Some(AtLeast(binary)),
+    );
     if let Some(hashed) = lap("HashSet<u32>") {
         ratio(report, &what, "HashSet<u32> / sluss", hashed.over(ours), Some(AtLeast(2.5)));
     }
@@ -110,7 +122,8 @@ fn six(report: &mut Report, list: &[(u128, u8)]) {
     let trie: PrefixSet<(u128, u8)> = list.iter().copied().collect();
     let mut network: ip_network_table::IpNetworkTable<()> = ip_network_table::IpNetworkTable::new();
     for &(key, len) in list {
-        let prefix = ip_network::Ipv6Network::new_truncate(Ipv6Addr::from(key), len).expect("a length up to 128");
+        let prefix =
+            ip_network::Ipv6Network::new_truncate(Ipv6Addr::from(key), len).expect("a length up to 128");
         network.insert(prefix, ());
     }
     let mut engines: Vec<Engine<'_, u128>> = vec![
@@ -130,8 +143,10 @@ fn six(report: &mut Report, list: &[(u128, u8)]) {
 
 /// A filter with a million hosts in a file: text to code.
 fn a_filter_of_many(report: &mut Report) {
-    let four: String = hosts(1_000_000).into_iter().map(|host| format!("{}\n", Ipv4Addr::from(host))).collect();
-    let six: String = prefixes6(200_000).into_iter().map(|(host, _)| format!("{}\n", Ipv6Addr::from(host))).collect();
+    let four: String =
+        hosts(1_000_000).into_iter().map(|host| format!("{}\n", Ipv4Addr::from(host))).collect();
+    let six: String =
+        prefixes6(200_000).into_iter().map(|(host, _)| format!("{}\n", Ipv6Addr::from(host))).collect();
     for (what, text) in [("1M IPv4 hosts", four), ("200k IPv6 hosts", six)] {
         let names = pflang::FileNames::new().with_sets(move |_| Ok(text.clone()));
         let compiler = pflang::Compiler::new(wire::LinkType::EN10MB).names(std::sync::Arc::new(names));
@@ -166,7 +181,14 @@ fn ratio(report: &mut Report, what: &str, sides: &str, value: f64, target: Optio
 fn built(report: &mut Report, what: &str, start: u64, bytes: usize) {
     let seconds = (thread_cpu_ns() - start) as f64 / 1e9;
     let mut figure = |engine, value, unit| {
-        report.figure(Figure { suite: SUITE, what: what.to_owned(), engine, min: value, median: value, unit });
+        report.figure(Figure {
+            suite: SUITE,
+            what: what.to_owned(),
+            engine,
+            min: value,
+            median: value,
+            unit,
+        });
     };
     figure("sluss, to build", seconds, "s");
     figure("sluss, memory", bytes as f64 / 1e6, "MB");

@@ -5,7 +5,18 @@ use testkit::rng::Rng;
 
 /// How many in a thousand Internet routes have each length, roughly: the number of routes by length in public tables of 2024.
 const LENGTHS: [(u8, usize); 12] = [
-    (10, 1), (12, 2), (14, 5), (16, 14), (18, 16), (19, 27), (20, 45), (21, 52), (22, 118), (23, 105), (24, 600), (8, 15),
+    (10, 1),
+    (12, 2),
+    (14, 5),
+    (16, 14),
+    (18, 16),
+    (19, 27),
+    (20, 45),
+    (21, 52),
+    (22, 118),
+    (23, 105),
+    (24, 600),
+    (8, 15),
 ];
 const LENGTHS6: [(u8, usize); 6] = [(29, 40), (32, 180), (36, 60), (40, 120), (44, 150), (48, 450)];
 
@@ -46,7 +57,8 @@ pub(super) fn hosts(count: usize) -> Vec<u32> {
     let mut known = HashSet::with_capacity(count);
     let mut list = Vec::with_capacity(count);
     while list.len() < count {
-        let host = if rng.chance(1, 4) { rng.pick(&networks) | rng.next_u32() & 0xffff } else { rng.next_u32() };
+        let host =
+            if rng.chance(1, 4) { rng.pick(&networks) | rng.next_u32() & 0xffff } else { rng.next_u32() };
         if known.insert(host) {
             list.push(host);
         }
@@ -57,9 +69,8 @@ pub(super) fn hosts(count: usize) -> Vec<u32> {
 /// Prefixes of IPv6 within 2000::/3, all different.
 pub(super) fn prefixes6(count: usize) -> Vec<(u128, u8)> {
     let mut rng = Rng::new(9);
-    let providers: Vec<u128> = (0..1 + count / 20)
-        .map(|_| 1 << 125 | u128::from(rng.next_u32() >> 3) << 96)
-        .collect();
+    let providers: Vec<u128> =
+        (0..1 + count / 20).map(|_| 1 << 125 | u128::from(rng.next_u32() >> 3) << 96).collect();
     let mut known = HashSet::new();
     let mut list = Vec::with_capacity(count);
     while list.len() < count {

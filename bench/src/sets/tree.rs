@@ -53,7 +53,10 @@ impl Tree {
     }
 
     pub(super) fn by_if(&self, key: u32) -> bool {
-        self.walk(key, |node, bit| if std::hint::black_box(bit) == 1 { node.children[1] } else { node.children[0] })
+        self.walk(
+            key,
+            |node, bit| if std::hint::black_box(bit) == 1 { node.children[1] } else { node.children[0] },
+        )
     }
 
     pub(super) fn by_index(&self, key: u32) -> bool {

@@ -1,6 +1,6 @@
 //! The extension `(src, dport) in {@file}`: an address and a port that stand together in a list.
 //!
-//! Ports are looked for where `port` looks for them. The list is one table for each version of IP; where the filter is written in
+//! Ports are looked for where `port` looks for them, extension headers of IPv6 not stepped over in any dialect. The list is one table for each version of IP; where the filter is written in
 //! another language, all pairs are written out. Either way both values are read before a pair is asked for.
 
 use super::Result;
