@@ -3,20 +3,11 @@
 use std::collections::HashSet;
 use testkit::rng::Rng;
 
-/// How many in a thousand Internet routes have each length, roughly: the number of routes by length in public tables of 2024.
-const LENGTHS: [(u8, usize); 12] = [
-    (10, 1),
-    (12, 2),
-    (14, 5),
-    (16, 14),
-    (18, 16),
-    (19, 27),
-    (20, 45),
-    (21, 52),
-    (22, 118),
-    (23, 105),
-    (24, 600),
-    (8, 15),
+/// How many in a hundred thousand Internet routes have each length, roughly: the number of routes by length in public tables of 2024.
+#[rustfmt::skip]
+const LENGTHS: [(u8, usize); 17] = [
+    (8, 2), (9, 1), (10, 4), (11, 10), (12, 30), (13, 60), (14, 120), (15, 210), (16, 1400), (17, 850), (18, 1400), (19, 2500), (20, 4600),
+    (21, 5300), (22, 11_500), (23, 10_500), (24, 61_500),
 ];
 const LENGTHS6: [(u8, usize); 6] = [(29, 40), (32, 180), (36, 60), (40, 120), (44, 150), (48, 450)];
 
