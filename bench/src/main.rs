@@ -20,6 +20,7 @@ mod program;
 mod race;
 mod report;
 mod rules;
+mod sets;
 mod svg;
 mod terms;
 mod traffic;
@@ -47,6 +48,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "bytecode", about: "libpcap's bytecode run here, against the same filters as text and against bpf_filter", run: bytecode::run },
     Suite { name: "terms", about: "filters of many terms, from text to code, and per packet", run: terms::run },
     Suite { name: "list", about: "ordered lists of filters, of which the first that matches decides", run: list::run },
+    Suite { name: "sets", about: "sets of addresses against tries of other crates, a hash set, and the binary tree of 2007", run: sets::run },
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
     Suite { name: "rules", about: "first-match rule lists against librte_acl, whose lists SLUSS_CLASSBENCH names a folder of", run: rules::run },
     Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },

@@ -12,6 +12,9 @@
 //! asked. `len`, `less` and `greater` are about the length on the wire: the graph keeps metadata for a filter
 //! whose answer depends on it.
 //!
+//! Files of sets (`host in {@list}`) are read when the filter is compiled, and again when the graph is loaded anew, if they have changed by then: the
+//! new filter takes the place of the old one between two bursts.
+//!
 //! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
 //! that says in its metadata that it is of that, which holds up the packets of the worker meanwhile: for four at most, and none where `linktype`
 //! is set, which is compiled for before the graph runs. Packets of others are neither
@@ -19,6 +22,7 @@
 
 use crate::shared::filtering::{LANES, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
+use crate::shared::set_files::SetFiles;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Reporting, Review, Roles, Setup};
 use serde::Deserialize;
@@ -26,7 +30,7 @@ use wire::LinkType;
 use wire::plural::passive;
 
 /// Options of `filter`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
     /// The filter.
@@ -34,12 +38,23 @@ pub struct Filter {
     /// The link type of the packets. `None`: each packet says its own.
     #[serde(default)]
     pub linktype: Option<String>,
+    #[serde(skip)]
+    files: SetFiles,
+}
+
+/// A filter is another one if files of sets that it names have changed.
+impl PartialEq for Filter {
+    fn eq(&self, other: &Self) -> bool {
+        self.filter == other.filter
+            && self.linktype == other.linktype
+            && self.files.seen([self.filter.as_str()]) == other.files.seen([other.filter.as_str()])
+    }
 }
 
 impl Filter {
     /// A filter for packets of any link type.
     pub fn new(filter: impl Into<String>) -> Self {
-        Filter { filter: filter.into(), linktype: None }
+        Filter { filter: filter.into(), linktype: None, files: SetFiles::default() }
     }
 }
 
@@ -72,6 +87,7 @@ impl Class for Filter {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
+        self.files.seen([self.filter.as_str()]);
         let filter = linktype::compile(self, self.linktype.as_deref())?;
         let warnings = warning("filter", &filter);
         Ok(Review::new(warnings).with(filter))

@@ -34,6 +34,7 @@
 
 use crate::shared::filtering::{LANES, both, compiler, describe, does_not_compile, odd};
 use crate::shared::linktype::{self, Compiled};
+use crate::shared::set_files::SetFiles;
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, NAME_MAX, OptionError, Output, Pool, PortNames, Ports, Reconfigured, Reporting,
@@ -45,7 +46,7 @@ use wire::LinkType;
 use wire::plural::passive;
 
 /// Options of `match`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Match {
     /// The list.
@@ -57,6 +58,18 @@ pub struct Match {
     /// The link type of the packets. `None`: each packet says its own.
     #[serde(default)]
     pub linktype: Option<String>,
+    #[serde(skip)]
+    files: SetFiles,
+}
+
+/// A list is another one if files of sets that it names have changed.
+impl PartialEq for Match {
+    fn eq(&self, other: &Self) -> bool {
+        self.case == other.case
+            && self.program == other.program
+            && self.linktype == other.linktype
+            && self.files.seen(self.texts()) == other.files.seen(other.texts())
+    }
 }
 
 /// A line of the list of a `match`.
@@ -76,12 +89,22 @@ impl Match {
     /// A list of ports and filters, for packets of any link type.
     pub fn new<'a>(cases: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let case = |(port, filter): (&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
-        Match { case: cases.into_iter().map(case).collect(), program: None, linktype: None }
+        Match {
+            case: cases.into_iter().map(case).collect(),
+            program: None,
+            linktype: None,
+            files: SetFiles::default(),
+        }
     }
 
     /// A pfmatch program, for packets of any link type.
     pub fn program(text: &str) -> Self {
-        Match { case: Vec::new(), program: Some(text.to_owned()), linktype: None }
+        Match { case: Vec::new(), program: Some(text.to_owned()), linktype: None, files: SetFiles::default() }
+    }
+
+    /// The texts that may name files.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.case.iter().map(|case| case.filter.as_str()).chain(self.program.as_deref())
     }
 
     /// The ports by answer, `default` first: answer 0 is that of a packet which no filter matches.
@@ -249,6 +272,7 @@ impl Class for Match {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
+        self.files.seen(self.texts());
         let list = both(self.check_list(), linktype::compile(self, self.linktype.as_deref()))?;
         let compiler = compiler(list.linktype());
         if let Some(program) = &self.program {

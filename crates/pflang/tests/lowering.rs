@@ -57,6 +57,7 @@ impl Check {
             dialect: Dialect::STRICT,
             names: &self.names,
             limits: Limits::default(),
+            tables: true,
         };
         let lowered = lower::lower(&ast, &options).map_err(|error| error.message)?;
         Ok(build(lowered.tree, &[(lowered.root, ACCEPT)]))
@@ -187,6 +188,7 @@ fn long_and_deep_texts_lower_and_print() {
         dialect: Dialect::default(),
         names: &pflang::NoNames,
         limits: Limits::default(),
+        tables: true,
     };
     let n = 100_000;
     let texts = [

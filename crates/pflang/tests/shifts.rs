@@ -56,6 +56,7 @@ impl Walk<'_> {
             Cond::Cmp(CmpOp::Eq, a, b) => self.value(a) == self.value(b),
             Cond::Cmp(CmpOp::Lt, a, b) => self.value(a) < self.value(b),
             Cond::Test(a, mask) => self.value(a) & self.value(mask) != 0,
+            Cond::Member(_) => unreachable!("no filter here has a large set"),
             Cond::Bounds { base, end } => u64::from(self.value(base)) + u64::from(end) <= PACKET_BYTES as u64,
         }
     }

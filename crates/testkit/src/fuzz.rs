@@ -341,3 +341,43 @@ pub fn flows(data: &[u8]) {
     tracker.finish(|_| ended += 1);
     assert_eq!(counters.created, ended);
 }
+
+/// How lists begin whose form is not known by every line.
+const LIST_BEGINNINGS: [&str; 6] =
+    ["", "create a hash:net\n", "set a { elements = { ", "{\"ip\": \"", "ip,x\n", "define a = { 192.0.2.1, "];
+
+/// Text as a list of addresses: the first byte chooses how it begins. It is refused with a place inside the text, or its tables hold the ends of all
+/// entries.
+///
+/// # Panics
+///
+/// When reading does, or a table does not hold an entry.
+pub fn list(data: &[u8]) {
+    let Some((&first, text)) = data.split_first() else { return };
+    let begin = LIST_BEGINNINGS[usize::from(first) % LIST_BEGINNINGS.len()];
+    let text = format!("{begin}{}", String::from_utf8_lossy(text));
+    let list = match classify::lists::read(&text, None) {
+        Ok(list) => list,
+        Err(problem) => {
+            let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).matches('\n').count() + 1;
+            assert!((1..=lines).contains(&problem.line) && problem.column >= 1, "{problem} of {lines} lines");
+            assert!(problem.message.chars().all(|sign| !sign.is_control()), "{problem}");
+            return;
+        }
+    };
+    let limit = classify::set::Limit::default();
+    let set = classify::set::AddressSet::new(list.addresses.clone(), limit).expect("a small table");
+    assert!(list.addresses.v4.iter().all(|&(low, high)| set.v4.contains(low) && set.v4.contains(high)));
+    assert!(list.addresses.v6.iter().all(|&(low, high)| set.v6.contains(low) && set.v6.contains(high)));
+    let map = list.map(limit).expect("a small table");
+    assert!(
+        list.values4.iter().all(|&(low, high, _)| map.v4.find(low).is_some() && map.v4.find(high).is_some())
+    );
+    let pairs: classify::set::PairSet<classify::set::Ranks32> =
+        classify::set::PairSet::new(&list.pairs4, limit).expect("a small table");
+    assert!(
+        list.pairs4
+            .iter()
+            .all(|&(low, high, first, last)| pairs.contains(low, last) && pairs.contains(high, first))
+    );
+}

@@ -237,3 +237,25 @@ fn conversations() {
         fuzz::tier1(&bytes);
     });
 }
+
+#[test]
+fn lists_of_addresses() {
+    let texts: [&str; 8] = [
+        "# a list\n10.0.0.0/8\n192.0.2.1 - 192.0.2.9\n2001:db8::/32 ; six\n",
+        "10.0.0.0/8 office\n10.1.0.0/16 lab\n::/0 world\n",
+        "10.0.0.1,80\n10.0.0.0/24,tcp:8000-8080\n::1,53\n",
+        "80\n443\n8000-8080\n02:00:00:00:00:01\n",
+        "create bad hash:net family inet\nadd bad 192.0.2.0/24 timeout 300 comment \"a\"\nadd bad 192.0.2.8/29 nomatch\n",
+        "table inet t { set s { type ipv4_addr; elements = { 192.0.2.1, 192.0.2.9-192.0.2.11, 10.0.0.1 . 80 timeout 1h } } }",
+        "ip,country\n192.0.2.1,\"A, B\"\n",
+        "{\"cidr\":\"192.0.2.0/24\",\"x\":\"\\\"y\"}\n[{\"ipAddress\": \"2001:db8::1\"}]",
+    ];
+    for_each_input(20_000, |rng| {
+        let mut bytes = vec![rng.next_u32() as u8];
+        for _ in 0..1 + rng.below(3) {
+            bytes.extend_from_slice(rng.pick(&texts).as_bytes());
+        }
+        damage(&mut bytes, rng);
+        fuzz::list(&bytes);
+    });
+}

@@ -4,7 +4,8 @@ use super::{AnyRoute, Router, RouterPort};
 use engine::OptionError;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use table::prefix::PrefixTable;
+use table::interval::{Key, Pieces};
+use table::ranks::{Limit, RankMap, Ranks, Ranks32, Ranks128};
 use wire::Cidr;
 use wire::ether::Mac;
 
@@ -18,8 +19,8 @@ const OWN: u32 = ROUTES_MAX as u32;
 pub(super) struct Fib {
     /// By number: each port and hardware address that there are routes to.
     hops: Vec<Hop>,
-    v4: PrefixTable<u32>,
-    v6: PrefixTable<u128>,
+    v4: RankMap<Ranks32>,
+    v6: RankMap<Ranks128>,
 }
 
 /// Where a packet goes next.
@@ -69,7 +70,7 @@ impl Fib {
                 IpAddr::V6(ip) => routes_v6.push((ip.to_bits(), 128, OWN)),
             }
         }
-        Ok(Fib { hops, v4: PrefixTable::new(routes_v4), v6: PrefixTable::new(routes_v6) })
+        Ok(Fib { hops, v4: map(routes_v4)?, v6: map(routes_v6)? })
     }
 
     /// Notes where ports are among the outputs, which are sorted.
@@ -100,6 +101,12 @@ impl Fib {
             None => Found::Nothing,
         }
     }
+}
+
+/// The map of these prefixes: an address, a length, a number.
+fn map<R: Ranks<Key: Key>>(routes: Vec<(R::Key, u8, u32)>) -> Result<RankMap<R>, OptionError> {
+    RankMap::new(&Pieces::longest_prefix(routes), Limit::default())
+        .map_err(|error| OptionError::new("route", error.to_string()))
 }
 
 /// The router's own addresses.

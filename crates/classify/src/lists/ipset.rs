@@ -18,10 +18,10 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<List, Problem> {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let Some(command) = words.next().filter(|word| !word.starts_with('#')) else { continue };
-        let of = words.next().unwrap_or("");
+        let of = words.next().unwrap_or(&line[line.len()..]);
         match command {
             "create" | "-N" => {
-                let kind = words.next().unwrap_or("");
+                let kind = words.next().unwrap_or(&line[line.len()..]);
                 if is_wanted(&mut list, name, of, text)? {
                     is_known = true;
                     check_kind(text, kind, line)?;

@@ -263,8 +263,9 @@ pub fn address(text: &str) -> Option<IpAddr> {
 
 /// A problem at a part of the text.
 fn problem(text: &str, part: &str, message: impl Into<String>) -> Problem {
-    let at = part.as_ptr() as usize - text.as_ptr() as usize;
-    let before = &text[..at.min(text.len())];
+    // A part that stands elsewhere, such as a name that is not there, is told at the beginning.
+    let at = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
+    let before = at.and_then(|at| text.get(..at)).unwrap_or("");
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     Problem {
         line: before.matches('\n').count() + 1,

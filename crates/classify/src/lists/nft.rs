@@ -84,7 +84,8 @@ fn elements_at<'t>(tokens: &[&'t str], at: usize) -> Option<(&'t str, usize)> {
 fn owner<'t>(tokens: &[&'t str], at: usize) -> &'t str {
     let before = tokens[..at].windows(3).rev();
     let named = before.into_iter().find(|three| matches!(three[0], "set" | "map") && three[2] == "{");
-    named.map_or("", |three| three[1])
+    // Elements of no set are told of where they stand.
+    named.map_or(tokens[at], |three| three[1])
 }
 
 /// Reads elements up to the brace that closes them; gives the token behind it.

@@ -23,7 +23,7 @@ pub use live::{LiveReader, LiveSet, Update};
 pub use pair::PairSet;
 pub use port::PortSet;
 pub use shared::SharedSets;
-pub use table::interval::{prefix, union};
+pub use table::interval::{Pieces, prefix, union};
 pub use table::ranks::{Limit, RankMap, RankSet, Ranks32, Ranks64, Ranks128, TooLarge};
 pub use table::simd::Isa;
 

@@ -232,7 +232,7 @@ fn round(value: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use apps::{Case, Match, Source};
+    use apps::{Match, Source};
     use clap::Parser;
     use engine::Graph;
 
@@ -242,9 +242,8 @@ mod tests {
         let Command::Bench(BenchArgs::Engine(args)) = Cli::parse_from(line).command else { panic!("bench") };
         let mut bed = Bed::new(&args).expect("a network");
         bed.graph = Graph::new();
-        let case = Case { port: "none".to_owned(), filter: "".to_owned() };
         bed.graph.app("source", Source { size: 60, count: None }).unwrap();
-        bed.graph.app("match", Match { case: vec![case], program: None, linktype: None }).unwrap();
+        bed.graph.app("match", Match::new([("none", "")])).unwrap();
         bed.graph.link("source.output -> match.input").unwrap();
         let settings = Settings::new().expect("settings");
         let mut engine = Engine::new(Settings { busywait: true, ..settings }).unwrap();

@@ -5,8 +5,8 @@ use super::traffic::{self, Scratch};
 use crate::args::{EngineBenchArgs, Net};
 use crate::exit::Failure;
 use apps::{
-    Bridge, Case, Filter, Fragmenter, Join, KeyedIpv6Tunnel, Match, Reassembler, Rss, Sink, Source, Tee,
-    VlanTag, VlanUntag,
+    Bridge, Filter, Fragmenter, Join, KeyedIpv6Tunnel, Match, Reassembler, Rss, Sink, Source, Tee, VlanTag,
+    VlanUntag,
 };
 use engine::{Class, Config, Engine, Graph, GraphError, Report};
 use io::{Passes, PcapReader, PcapWriter};
@@ -259,9 +259,8 @@ impl Builder<'_> {
 
     fn matched(&mut self) -> Result<(), GraphError> {
         let cases = [("web", "tcp port 80"), ("tls", "tcp port 443"), ("dns", "udp port 53"), ("rest", "")];
-        let case = |&(port, filter): &(&str, &str)| Case { port: port.to_owned(), filter: filter.to_owned() };
         self.traced()?;
-        self.app("match", Match { case: cases.iter().map(case).collect(), program: None, linktype: None })?;
+        self.app("match", Match::new(cases))?;
         self.app("sink", Sink {})?;
         self.links(&["source.output -> match.input"])?;
         cases.iter().try_for_each(|(port, _)| self.graph.link(&format!("match.{port} -> sink.{port}")))

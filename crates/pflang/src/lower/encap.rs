@@ -22,7 +22,7 @@ const PPP_PROTOCOL: u32 = 2;
 
 impl Lowerer<'_> {
     /// `vlan [id]`: any of the three tags in use.
-    pub(crate) fn vlan(&mut self, id: Option<u32>) -> Result {
+    pub(crate) fn vlan(&mut self, ids: &[(u32, u32)]) -> Result {
         if self.layers.mpls_depth > 0 {
             return Err(self.error(Code::Encapsulation, "`vlan` cannot be told inside MPLS"));
         }
@@ -36,18 +36,30 @@ impl Lowerer<'_> {
             | LinkType::IEEE802_11_RADIO => {}
             _ => return Err(self.no_vlan()),
         }
-        self.check_number("VLAN id", id, VLAN_MAX)?;
+        for &(_, high) in ids {
+            self.check_number("VLAN id", Some(high), VLAN_MAX)?;
+        }
         let tags = [ethertype::VLAN, ethertype::VLAN_AD, ethertype::VLAN_QINQ];
         let tags = tags.into_iter().map(|tag| self.linktype(tag)).collect::<Result<Vec<_>>>()?;
         let mut test = self.any(&tags);
-        if let Some(id) = id {
-            let same = self.compare_masked(Rel::Net, 0, Size::B2, VLAN_MAX, RelOp::Eq, id);
-            test = self.and(test, same);
+        if !ids.is_empty() {
+            let among = ids.iter().map(|&(low, high)| self.vlan_within(low, high)).collect::<Vec<_>>();
+            let among = self.any(&among);
+            test = self.and(test, among);
         }
         self.layers.payload = self.layers.payload.plus(TAG);
         self.layers.type_field = self.layers.type_field.plus(TAG);
         self.layers.vlan_depth += 1;
         Ok(test)
+    }
+
+    fn vlan_within(&mut self, low: u32, high: u32) -> crate::ir::tree::TreeId {
+        let mut compare = |op, id| self.compare_masked(Rel::Net, 0, Size::B2, VLAN_MAX, op, id);
+        if low == high {
+            return compare(RelOp::Eq, low);
+        }
+        let (from, to) = (compare(RelOp::Ge, low), compare(RelOp::Le, high));
+        self.and(from, to)
     }
 
     /// `mpls [label]`: the first one by the link layer's type, further ones by the bottom-of-stack bit of the one

@@ -296,9 +296,38 @@ mod tests {
         assert_eq!(error.code(), Code::Limit);
     }
 
+    /// A list of another form means what the same entries mean in ours, small or large.
+    #[test]
+    fn lists_of_ipset_and_nftables_are_read() {
+        let entries: Vec<String> = (0..LARGE as u32 + 9)
+            .map(|i| std::net::Ipv4Addr::from(i.wrapping_mul(0x9e37_79b1) & !0xf).to_string())
+            .collect();
+        for count in [3, LARGE + 9] {
+            let plain = format!("{}\n2001::1\n", entries[..count].join("\n"));
+            let ipset: String =
+                entries[..count].iter().map(|entry| format!("add bad {entry} timeout 9\n")).collect();
+            let nft = format!("set bad {{ elements = {{ {}, 2001::1 }} }}", entries[..count].join(", "));
+            let filters = [plain, format!("create bad hash:ip\n{ipset}add bad 2001::1\n"), nft]
+                .map(|text| compiler(text).compile("host in {@list}").unwrap());
+            for packet in packets() {
+                let [plain, others @ ..] = filters.each_ref().map(|filter| filter.matches(&packet));
+                assert_eq!(others, [plain; 2], "{packet:x?}");
+            }
+        }
+        let ports = compiler("create p bitmap:port range 0-1023\nadd p 80\n".into());
+        assert!(ports.compile("port in {@list}").is_ok());
+        let error = compiler("create p hash:mac\nadd p 02:00:00:00:00:01\n".into())
+            .compile("host in {@list}")
+            .unwrap_err();
+        assert!(error.to_string().contains("neither addresses nor ports"), "{error}");
+        let error =
+            compiler("create p hash:ip\nadd p 10.0.0\n".into()).compile("host in {@list}").unwrap_err();
+        assert!(error.to_string().contains("line 2, column 7"), "{error}");
+    }
+
     #[test]
     fn what_is_wrong_with_a_line_is_told_with_its_place() {
-        for line in ["10.0.0.1/8", "10.0.0.256", "10.0.0.9-10.0.0.1", "nowhere.example"] {
+        for line in ["10.0.0.1/8", "10.0.0.256", "nowhere.example"] {
             let error =
                 compiler(format!("{}{line}\n", list(LARGE, 0))).compile("host in {@list}").unwrap_err();
             assert!(

@@ -39,6 +39,7 @@ mod mac;
 mod mtp;
 mod net;
 mod numbers;
+mod pairs;
 mod parts;
 mod pf;
 mod port;

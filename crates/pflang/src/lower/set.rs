@@ -12,7 +12,7 @@
 
 use super::Result;
 use super::lowerer::Lowerer;
-use super::net::Net4;
+use super::net::{Net4, Net6};
 use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::TreeId;
@@ -20,6 +20,7 @@ use crate::syntax::ast::{Dir, Id, Kind, Quals, SetItem};
 use crate::syntax::parse::member;
 use crate::syntax::parser::check_terms;
 use crate::syntax::range;
+use classify::lists::Format;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Characters of a wrong line that are shown: before the place, and from it on.
@@ -97,6 +98,9 @@ impl Lowerer<'_> {
         if text.len() > limit {
             return Err(self.error(Code::Limit, format!("`@{path}` has more than {limit} bytes")));
         }
+        if classify::lists::format_of(text) != Format::Plain {
+            return self.list(path, text, quals, members);
+        }
         // Editors of some systems begin a text with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, text) in (1..).zip(text.lines()) {
@@ -119,6 +123,37 @@ impl Lowerer<'_> {
             members.push(test);
         }
         Ok(())
+    }
+
+    /// A file in a form that is not ours: what ipset or nftables save, columns, or JSON. Each entry is a term.
+    fn list(&mut self, path: &str, text: &str, quals: Quals, members: &mut Vec<TreeId>) -> Result<()> {
+        let wrong = |this: &Self, what: &dyn std::fmt::Display| {
+            this.error(Code::SetFile, format!("`@{path}`: {what}"))
+        };
+        let list = classify::lists::read(text, None).map_err(|problem| wrong(self, &problem))?;
+        if list.addresses.is_empty() && list.ports.is_empty() {
+            return Err(wrong(self, &"it holds neither addresses nor ports"));
+        }
+        if self.large.is_none() {
+            self.terms += list.entries;
+            check_terms(self.terms, &self.options.limits, self.span)?;
+        }
+        for &(low, high) in &list.addresses.v4 {
+            if !self.large.as_mut().is_some_and(|large| large.push4(low, high)) {
+                members.push(self.address_range(low.into(), high.into(), quals)?);
+            }
+        }
+        for &(low, high) in &list.addresses.v6 {
+            let knows6 = self.nets6.as_ref().is_some_and(|nets| !nets.is_empty());
+            match &mut self.large {
+                Some(large) if knows6 => large.push6(low, high),
+                _ => members.push(self.address_range6(low, high, quals)?),
+            }
+        }
+        for &(low, high) in &list.ports {
+            members.push(self.port_numbers(low.into(), high.into(), quals)?);
+        }
+        self.check_limits()
     }
 
     /// Keeps a line of a file for the table of a large set, if it is an address, a prefix or a range as most are written; what is
@@ -159,6 +194,24 @@ impl Lowerer<'_> {
             next += size;
         }
         Ok(self.any(&nets))
+    }
+
+    /// The IPv6 addresses from `low` to `high`, likewise.
+    fn address_range6(&mut self, low: u128, high: u128, quals: Quals) -> Result {
+        let (mut next, mut nets) = (low, Vec::new());
+        loop {
+            self.check_limits()?;
+            // The most bits that may vary: as many zeros as `next` ends with, and not beyond `high`.
+            let left = high - next;
+            let fitting = if left == u128::MAX { 128 } else { (left + 1).ilog2() };
+            let varying = fitting.min(next.trailing_zeros());
+            let mask = u128::MAX.checked_shl(varying).unwrap_or(0);
+            nets.push(self.net6(Net6 { address: next, mask }, quals)?);
+            match (next | !mask).checked_add(1) {
+                Some(behind) if behind <= high => next = behind,
+                _ => return Ok(self.any(&nets)),
+            }
+        }
     }
 
     /// An extension is refused where only libpcap's own language is wanted.

@@ -105,6 +105,7 @@ impl Lowerer<'_> {
         match *primitive {
             Expr::Id(quals, ref name) => self.identifier(quals, name),
             Expr::In(quals, ref items) => self.set(quals, items),
+            Expr::Pairs(ref set) => self.pairs(set),
             Expr::Proto(proto) => self.abbreviation(proto),
             Expr::Relation(op, a, b) => self.arithmetic_relation(ast, op, a, b),
             Expr::Broadcast(proto) => self.broadcast(proto),
@@ -122,6 +123,7 @@ impl Lowerer<'_> {
             Expr::Mtp2(word) => self.mtp2(word),
             Expr::Mtp3Field(field, op, k) => self.mtp3_field(field, op, k),
             Expr::Vlan(_)
+            | Expr::VlanIn(_)
             | Expr::Mpls(_)
             | Expr::Pppoed
             | Expr::Pppoes(_)
@@ -136,7 +138,8 @@ impl Lowerer<'_> {
 
     fn encapsulation_word(&mut self, word: &Expr) -> Result {
         match *word {
-            Expr::Vlan(id) => self.vlan(id),
+            Expr::Vlan(id) => self.vlan(&id.map(|id| vec![(id, id)]).unwrap_or_default()),
+            Expr::VlanIn(ref ranges) => self.vlan(ranges),
             Expr::Mpls(label) => self.mpls(label),
             Expr::Pppoes(session) => self.pppoes(session),
             Expr::Geneve(network) => self.geneve(network),

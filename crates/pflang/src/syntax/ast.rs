@@ -50,6 +50,8 @@ pub enum Expr {
     Id(Quals, Id),
     /// Extension: `[quals] in { … }`. An empty set is an error of the parser.
     In(Quals, Vec<SetItem>),
+    /// Extension: `(src, dport) in {@file}`.
+    Pairs(PairSet),
     /// A protocol name alone: `tcp`.
     Proto(Proto),
     /// `a op b`.
@@ -79,6 +81,8 @@ pub enum Expr {
     Ifindex(u32),
     /// `vlan [id]`.
     Vlan(Option<u32>),
+    /// Extension: `vlan in { … }`: inclusive ranges of ids.
+    VlanIn(Vec<(u32, u32)>),
     /// `mpls [label]`.
     Mpls(Option<u32>),
     /// `pppoed`.
@@ -103,6 +107,17 @@ pub enum Expr {
     Mtp2(Mtp2Type),
     /// `sio`, `opc`, `dpc`, `sls` and the `h…` forms compared with a number.
     Mtp3Field(Mtp3Field, RelOp, u32),
+}
+
+/// An address and a port that stand together in lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairSet {
+    /// Whose address: `Src` or `Dst`.
+    pub address: Dir,
+    /// Whose port.
+    pub port: Dir,
+    /// The lists, each with where it is named.
+    pub files: Vec<(String, Span)>,
 }
 
 /// The three kinds of qualifier before an identifier. `None` is the grammar's default.

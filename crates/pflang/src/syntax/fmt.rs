@@ -175,6 +175,11 @@ impl fmt::Display for Leaf<'_> {
         match self.0 {
             Expr::Id(quals, id) => write!(f, "{quals}{id}"),
             Expr::In(quals, items) => set(f, *quals, items),
+            Expr::Pairs(set) => {
+                let port = if set.port == Dir::Src { "sport" } else { "dport" };
+                let files: Vec<String> = set.files.iter().map(|(path, _)| format!("@{path}")).collect();
+                write!(f, "({}, {port}) in {{{}}}", set.address.name(), files.join(", "))
+            }
             Expr::Proto(proto) => f.write_str(proto.name()),
             Expr::Broadcast(proto) => write!(f, "{}broadcast", Before(*proto)),
             Expr::Multicast(proto) => write!(f, "{}multicast", Before(*proto)),
@@ -185,6 +190,7 @@ impl fmt::Display for Leaf<'_> {
             Expr::Outbound => f.write_str("outbound"),
             Expr::Ifindex(n) => write!(f, "ifindex {n}"),
             Expr::Vlan(id) => numbered(f, "vlan", *id),
+            Expr::VlanIn(ranges) => write!(f, "vlan in {{{}}}", numbers(ranges)),
             Expr::Mpls(label) => numbered(f, "mpls", *label),
             Expr::Pppoed => f.write_str("pppoed"),
             Expr::Pppoes(session) => numbered(f, "pppoes", *session),
@@ -281,6 +287,12 @@ fn set(f: &mut fmt::Formatter<'_>, quals: Quals, items: &[SetItem]) -> fmt::Resu
         }
     }
     f.write_str("}")
+}
+
+/// Numbers and ranges, as they stand within braces.
+pub(crate) fn numbers(ranges: &[(u32, u32)]) -> String {
+    let one = |&(low, high): &(u32, u32)| if low == high { low.to_string() } else { format!("{low}-{high}") };
+    ranges.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn numbered(f: &mut fmt::Formatter<'_>, word: &str, number: Option<u32>) -> fmt::Result {

@@ -130,10 +130,15 @@ fn head(ast: &Ast, id: ExprId) -> String {
         Expr::Not(_) => return "not".to_owned(),
         Expr::Group(_) => return "group".to_owned(),
         Expr::Id(..) => "id",
-        Expr::In(..) => "set",
+        Expr::In(..) | Expr::Pairs(_) => "set",
         Expr::Proto(_) => "proto",
         Expr::Relation(..) => "relation",
-        Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => "encapsulation",
+        Expr::Vlan(_)
+        | Expr::VlanIn(_)
+        | Expr::Mpls(_)
+        | Expr::Pppoes(_)
+        | Expr::Geneve(_)
+        | Expr::Vxlan(_) => "encapsulation",
         Expr::Pf(_) => "pf",
         Expr::Wlan(_) => "wlan",
         Expr::Llc(_) => "llc",

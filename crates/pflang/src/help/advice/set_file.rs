@@ -17,6 +17,10 @@ pub(super) fn help(compiler: &Compiler, ast: &Ast, found: Diagnostic) -> Diagnos
     });
     let Some((quals, path)) = file else { return found };
     let Ok(text) = compiler.names.set_file(path) else { return found };
+    // What is wrong with a list of another form has been told in words of its own.
+    if classify::lists::format_of(&text) != classify::lists::Format::Plain {
+        return found;
+    }
     let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
     let members = lines.map(|line| line.split('#').next().unwrap_or("").trim_end());
     for line in members.filter(|line| !line.trim_start().is_empty()) {

@@ -65,7 +65,7 @@ fn counts(ast: &Ast, scope: Scope) -> HashMap<ExprId, usize> {
                 tasks.extend(ends_at_parenthesis.then_some(Task::Restore(before)));
                 tasks.push(Task::Visit(a));
             }
-            Expr::Vlan(_) => {
+            Expr::Vlan(_) | Expr::VlanIn(_) => {
                 counts.insert(id, before.tags);
                 before.tags += 1;
             }

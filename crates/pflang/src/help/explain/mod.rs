@@ -260,7 +260,12 @@ impl Note {
 
 fn note(ast: &Written<'_>, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) {
     match primitive {
-        Expr::Vlan(_) | Expr::Mpls(_) | Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => {
+        Expr::Vlan(_)
+        | Expr::VlanIn(_)
+        | Expr::Mpls(_)
+        | Expr::Pppoes(_)
+        | Expr::Geneve(_)
+        | Expr::Vxlan(_) => {
             notes.insert(Note::Encapsulation);
         }
         Expr::Id(quals, id) => notes.extend(identifier_note(*quals, !is_ip6(id))),

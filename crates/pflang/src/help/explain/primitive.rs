@@ -14,12 +14,21 @@ use crate::syntax::words::{Word, spelling};
 /// Members of a set that are named.
 const ITEMS_SHOWN: usize = 8;
 
+fn end(dir: Dir) -> &'static str {
+    if dir == Dir::Src { "source" } else { "destination" }
+}
+
 pub(super) fn words(ast: &Written<'_>, id: ExprId, primitive: &Expr) -> String {
     let number = |number| ast.number(number);
     match primitive {
         Expr::Id(quals, Id::Name(name)) => by_name(ast, *quals, name),
         Expr::Id(quals, id) => identifier(*quals, &singular(ast, *quals, id)),
         Expr::In(quals, items) => identifier(*quals, &set(ast, *quals, items)),
+        Expr::Pairs(set) => {
+            let (address, port) = (end(set.address), end(set.port));
+            let files: Vec<String> = set.files.iter().map(|(path, _)| format!("`{path}`")).collect();
+            format!("the {address} address and the {port} port stand together in {}", files.join(" or "))
+        }
         Expr::Proto(proto) => protocol(*proto, ast.dialect),
         Expr::Relation(op, a, b) => relation::words(ast, *op, *a, *b),
         Expr::Broadcast(Some(Proto::Ip)) => "the destination is an IPv4 broadcast address".into(),
@@ -35,6 +44,15 @@ pub(super) fn words(ast: &Written<'_>, id: ExprId, primitive: &Expr) -> String {
         Expr::Inbound => "the packet was received by the machine that captured it".into(),
         Expr::Outbound => "the packet was sent by the machine that captured it".into(),
         Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
+        Expr::VlanIn(ranges) => {
+            let numbers = crate::syntax::fmt::numbers(ranges);
+            match ast.depth(id).before {
+                0 => format!("the frame has a VLAN tag with a number among {numbers}"),
+                before => {
+                    format!("the frame has a {} VLAN tag with a number among {numbers}", ordinal(before))
+                }
+            }
+        }
         Expr::Vlan(tag) => match ast.depth(id) {
             Depth { before: 0, .. } => tagged("a VLAN tag", "number", tag.map(number)),
             Depth { before, is_sure } => {

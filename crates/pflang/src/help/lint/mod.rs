@@ -170,6 +170,7 @@ fn shifts(expr: &Expr) -> bool {
         expr,
         Expr::Atm(AtmType::Lane)
             | Expr::Vlan(_)
+            | Expr::VlanIn(_)
             | Expr::Mpls(_)
             | Expr::Pppoes(_)
             | Expr::Geneve(_)

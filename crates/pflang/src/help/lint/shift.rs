@@ -212,7 +212,7 @@ fn help_for_conjunction(
 /// How an encapsulation is called that shifts what follows.
 fn name(expr: &Expr) -> Option<&'static str> {
     Some(match expr {
-        Expr::Vlan(_) => "vlan",
+        Expr::Vlan(_) | Expr::VlanIn(_) => "vlan",
         Expr::Mpls(_) => "mpls",
         Expr::Pppoes(_) => "pppoes",
         Expr::Geneve(_) => "geneve",

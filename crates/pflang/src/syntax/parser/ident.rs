@@ -177,7 +177,7 @@ impl Parser<'_> {
     }
 
     /// Consumes the `,` or `}` after an item.
-    fn next_kind_or(&mut self, expected: Expected) -> Step<Sign> {
+    pub(super) fn next_kind_or(&mut self, expected: Expected) -> Step<Sign> {
         match self.peek().kind {
             TokenKind::Sign(sign @ (Sign::Comma | Sign::RBrace)) => {
                 self.next();

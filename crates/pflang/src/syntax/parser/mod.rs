@@ -24,6 +24,7 @@
 
 pub(crate) mod expected;
 mod ident;
+mod numbers;
 mod primitive;
 mod program;
 pub(crate) mod stop;
@@ -263,6 +264,9 @@ impl<'a> Parser<'a> {
                 let inside = self.context.negated().unwrap_or(self.context);
                 self.open(FrameKind::Not, inside)
             }
+            TokenKind::Sign(Sign::LParen) if self.context.allows_term() && self.is_pair() => {
+                self.pair_set().map(Some)
+            }
             TokenKind::Sign(Sign::LParen) => self.open(FrameKind::Paren(self.quals), self.context.opened()),
             TokenKind::Sign(Sign::Minus) if self.context.allows_arith() => {
                 self.open(FrameKind::Neg, Context::Arith)
@@ -385,6 +389,7 @@ impl<'a> Parser<'a> {
             Some(FrameKind::Paren(_)) if next == TokenKind::Sign(Sign::RParen) => {
                 Ok(Some(self.close(Value::Arith(id))))
             }
+            _ if self.context.allows_term() && self.is_set() => self.among(id, span).map(Some),
             _ => {
                 let Some(op) = relation(next).filter(|_| self.context.allows_term()) else {
                     return Err(self.unexpected(Expected::Operator { number: false }));

@@ -56,7 +56,10 @@ impl Parser<'_> {
             Word::Less => Expr::Less(self.word_number()?),
             Word::Greater => Expr::Greater(self.word_number()?),
             Word::Ifindex => Expr::Ifindex(self.word_number()?),
-            Word::Vlan => Expr::Vlan(self.word_optional()?),
+            Word::Vlan => {
+                self.next();
+                if self.is_set() { self.vlan_numbers()? } else { Expr::Vlan(self.optional_number()?) }
+            }
             Word::Mpls => Expr::Mpls(self.word_optional()?),
             Word::Pppoes => Expr::Pppoes(self.word_optional()?),
             Word::Geneve => Expr::Geneve(self.word_optional()?),

@@ -1,0 +1,125 @@
+//! The extensions `NUMBER in { … }`: arithmetic, or a VLAN, that is one of some numbers; and `(src, dport) in {@file}`.
+//!
+//! Arithmetic is written out while it is parsed, so that nothing behind the parser knows of it: `ip[8] in {1, 64-128}` is
+//! `(ip[8] = 1 or (ip[8] >= 64 and ip[8] <= 128))`. What many such tests become is the optimiser's business.
+
+use super::expected::Expected;
+use super::{Operand, Parser, Step, Value};
+use crate::Span;
+use crate::syntax::ast::{Arith, ArithId, Dir, Expr, ExprId, PairSet, RelOp};
+use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::words::Word;
+
+/// A member: the first and the last number, and where it stands.
+type Member = (u32, u32, Span);
+
+impl Parser<'_> {
+    /// `in { number, low-high, … }` behind arithmetic.
+    pub(super) fn among(&mut self, left: ArithId, start: Span) -> Step<Operand> {
+        let members = self.numbers()?;
+        let span = start.to(self.previous().map_or(start, |token| token.span));
+        let mut any: Option<ExprId> = None;
+        for (low, high, at) in members {
+            self.count_term(at)?;
+            let is_it = self.lies_within(left, low, high, at);
+            any = Some(match any {
+                None => is_it,
+                Some(any) => self.ast.push(Expr::Or(any, is_it), span),
+            });
+        }
+        // INVARIANT: `numbers` gives at least one.
+        let Some(any) = any else { return Err(self.unexpected(Expected::Number)) };
+        self.quals = None;
+        Ok(Operand { value: Value::Term(self.ast.push(Expr::Group(any), span)), span })
+    }
+
+    fn lies_within(&mut self, left: ArithId, low: u32, high: u32, at: Span) -> ExprId {
+        let mut compare = |op, number| {
+            let number = self.ast.push_arith(Arith::Number(number), at);
+            self.ast.push(Expr::Relation(op, left, number), at)
+        };
+        if low == high {
+            return compare(RelOp::Eq, low);
+        }
+        let (from, to) = (compare(RelOp::Ge, low), compare(RelOp::Le, high));
+        let both = self.ast.push(Expr::And(from, to), at);
+        self.ast.push(Expr::Group(both), at)
+    }
+
+    /// The numbers of a VLAN, with `in` to be read.
+    pub(super) fn vlan_numbers(&mut self) -> Step<Expr> {
+        let members = self.numbers()?;
+        for &(.., at) in &members {
+            self.count_term(at)?;
+        }
+        Ok(Expr::VlanIn(members.into_iter().map(|(low, high, _)| (low, high)).collect()))
+    }
+
+    /// Whether `(src,` or `(dst,` comes next: nothing else has a comma there.
+    pub(super) fn is_pair(&self) -> bool {
+        matches!(self.kind_after(1), TokenKind::Word(Word::Dir(Dir::Src | Dir::Dst)))
+            && self.kind_after(2) == TokenKind::Sign(Sign::Comma)
+    }
+
+    /// `(src, dport) in {@file, …}`
+    pub(super) fn pair_set(&mut self) -> Step<Operand> {
+        let start = self.next().span;
+        self.refuse_if_strict(start.to(self.peek().span), "a set of pairs")?;
+        let TokenKind::Word(Word::Dir(address)) = self.next().kind else {
+            return Err(self.unexpected(Expected::Sign("src")));
+        };
+        self.next();
+        let port = match (self.peek().kind, self.tokens.text(self.peek())) {
+            (TokenKind::Name, "sport") => Dir::Src,
+            (TokenKind::Name, "dport") => Dir::Dst,
+            _ => return Err(self.unexpected(Expected::Sign("`sport` or `dport`"))),
+        };
+        self.next();
+        if self.peek().kind != TokenKind::Sign(Sign::RParen) {
+            return Err(self.unexpected(Expected::Close));
+        }
+        self.next();
+        if !self.is_set() {
+            return Err(self.unexpected(Expected::Sign("in {")));
+        }
+        self.next();
+        self.next();
+        let mut files = Vec::new();
+        loop {
+            let token = self.peek();
+            if token.kind != TokenKind::File {
+                return Err(self.unexpected(Expected::Sign("@")));
+            }
+            self.count_term(token.span)?;
+            self.next();
+            files.push((self.tokens.text(token)[1..].to_owned(), token.span));
+            if self.next_kind_or(Expected::SetEnd)? != Sign::Comma {
+                break;
+            }
+        }
+        let span = start.to(self.previous().map_or(start, |token| token.span));
+        self.quals = None;
+        self.term(Expr::Pairs(PairSet { address, port, files }), span)
+    }
+
+    fn numbers(&mut self) -> Step<Vec<Member>> {
+        let word = self.next().span;
+        self.refuse_if_strict(word.to(self.peek().span), "a set")?;
+        self.next();
+        let mut members = Vec::new();
+        loop {
+            let begin = self.peek().span;
+            let low = self.expect_number(Expected::Number)?;
+            let mut high = low;
+            if self.peek().kind == TokenKind::Sign(Sign::Minus) {
+                self.next();
+                high = self.expect_number(Expected::Number)?;
+            }
+            let at = begin.to(self.previous().map_or(begin, |token| token.span));
+            members.push((low.min(high), low.max(high), at));
+            if self.next_kind_or(Expected::SetEnd)? != Sign::Comma {
+                return Ok(members);
+            }
+        }
+    }
+}
