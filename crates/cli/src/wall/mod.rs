@@ -6,7 +6,7 @@ mod control;
 mod exact;
 mod filter;
 mod inline;
-mod policy;
+pub(crate) mod policy;
 mod protocols;
 mod ran;
 mod records;
