@@ -115,7 +115,8 @@ impl Bench {
     /// Runs a server in the server's namespace, until it listens there.
     fn serve(&mut self, words: &str, port: u16) {
         let mut command = self.server.command(words);
-        let child = command.current_dir(&self.folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child =
+            command.current_dir(&self.folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         self.servers.push(child);
         let address = format!("127.0.0.1:{port}");
         self.wait("a server", || self.server.enter(|| TcpStream::connect(&address).is_ok()));
@@ -152,7 +153,8 @@ const HTTP_SERVER: &str = "python3 -m http.server 8080 --bind ::";
 #[test]
 fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
     Bench::run("inline-passes", "dpi = 'own'\nrules = 'otherwise => accept'", |bench| {
-        let bytes: Vec<u8> = (0..50_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..50_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         fs::write(bench.folder.join("large"), &bytes).unwrap();
         bench.serve(HTTP_SERVER, 8080);
         for server in ["192.0.2.2", "[2001:db8::2]"] {
@@ -169,7 +171,8 @@ fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
 
 #[test]
 fn an_application_is_blocked_and_the_reject_ends_the_connection_at_once() {
-    let policy = "dpi = 'own'\nrules = '''\napp HTTP => reject(log)\notherwise => accept\n'''\n[records]\neve = 'EVE'";
+    let policy =
+        "dpi = 'own'\nrules = '''\napp HTTP => reject(log)\notherwise => accept\n'''\n[records]\neve = 'EVE'";
     let folder = scratch("inline-blocked-eve");
     let eve = folder.join("eve.json");
     Bench::run("inline-blocked", &policy.replace("EVE", arg(&eve)), |bench| {
@@ -187,7 +190,11 @@ fn an_application_is_blocked_and_the_reject_ends_the_connection_at_once() {
         let text = fs::read_to_string(&eve).unwrap();
         let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let drop = events.iter().find(|event| event["event_type"] == "drop").expect(&text);
-        assert_eq!((&drop["sluss"]["verdict"], &drop["sluss"]["basis"]["line"]), (&"reject".into(), &3.into()), "{drop}");
+        assert_eq!(
+            (&drop["sluss"]["verdict"], &drop["sluss"]["basis"]["line"]),
+            (&"reject".into(), &3.into()),
+            "{drop}"
+        );
         assert_eq!((&drop["app_proto"], &drop["dest_port"]), (&"http".into(), &8080.into()), "{drop}");
         assert!(events.iter().any(|event| event["event_type"] == "flow"), "{text}");
     });
@@ -197,13 +204,23 @@ fn an_application_is_blocked_and_the_reject_ends_the_connection_at_once() {
 fn a_name_of_tls_is_blocked_and_others_pass() {
     let policy = "dpi = 'own'\nrules = '''\nsni blocked.example => reject\notherwise => accept\n'''";
     Bench::run("inline-tls", policy, |bench| {
-        let key = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x";
-        let made = Command::new("openssl").args(key.split(' ').skip(1)).current_dir(&bench.folder).output().unwrap();
+        let key =
+            "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=x";
+        let made =
+            Command::new("openssl").args(key.split(' ').skip(1)).current_dir(&bench.folder).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         bench.serve("openssl s_server -quiet -accept 8443 -cert cert.pem -key key.pem -www", 8443);
-        for (name, is_blocked) in [("fine.example", false), ("blocked.example", true), ("www.blocked.example", true)] {
-            let (output, after) = bench.curl(&format!("--resolve {name}:8443:192.0.2.2 https://{name}:8443/"));
-            assert_eq!(output.status.success(), !is_blocked, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        for (name, is_blocked) in
+            [("fine.example", false), ("blocked.example", true), ("www.blocked.example", true)]
+        {
+            let (output, after) =
+                bench.curl(&format!("--resolve {name}:8443:192.0.2.2 https://{name}:8443/"));
+            assert_eq!(
+                output.status.success(),
+                !is_blocked,
+                "{name}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             assert!(after < Duration::from_secs(5), "{name}: after {after:?}");
         }
     });
@@ -255,7 +272,11 @@ fn another_policy_is_taken_while_packets_go_on() {
         assert!(told.starts_with("generation 2: 1 rules, 1 new, 2 gone"), "{told}");
         assert_eq!(echo(&mut client).unwrap(), *b"ping");
         // SIGHUP does the same.
-        fs::write(bench.policy(), "dpi = 'own'\nrules = '''\ntcp port 7777 => reject\notherwise => accept\n'''").unwrap();
+        fs::write(
+            bench.policy(),
+            "dpi = 'own'\nrules = '''\ntcp port 7777 => reject\notherwise => accept\n'''",
+        )
+        .unwrap();
         let wall = bench.wall.as_ref().unwrap().id().to_string();
         assert!(Command::new("kill").args(["-HUP", &wall]).status().unwrap().success());
         bench.wait("the third policy", || bench.stats()["generation"].as_u64() == Some(3));
@@ -264,7 +285,8 @@ fn another_policy_is_taken_while_packets_go_on() {
         let end = client.read(&mut [0; 4]).map_err(|error| error.kind());
         assert_eq!(end, Err(std::io::ErrorKind::ConnectionReset));
         let last = bench.stop();
-        let sum = ["accepted", "dropped", "rejected"].iter().map(|key| last[key].as_u64().unwrap()).sum::<u64>();
+        let sum =
+            ["accepted", "dropped", "rejected"].iter().map(|key| last[key].as_u64().unwrap()).sum::<u64>();
         assert_eq!((last["total"].as_u64(), last["generation"].as_u64()), (Some(sum), Some(3)), "{last}");
     });
 }
@@ -286,7 +308,12 @@ fn the_wall_gives_up_what_it_does_not_need() {
         let (output, _) = bench.curl("http://192.0.2.2:8080/policy.toml");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let wall = bench.wall.as_ref().unwrap().id();
-        for (key, expected) in [("CapEff", "0000000000000000"), ("CapPrm", "0000000000000000"), ("NoNewPrivs", "1"), ("Seccomp", "2")] {
+        for (key, expected) in [
+            ("CapEff", "0000000000000000"),
+            ("CapPrm", "0000000000000000"),
+            ("NoNewPrivs", "1"),
+            ("Seccomp", "2"),
+        ] {
             let found = statuses(wall, key);
             assert!(!found.is_empty() && found.iter().all(|value| value == expected), "{key}: {found:?}");
         }
@@ -304,7 +331,11 @@ fn what_is_missing_is_told() {
     for (words, code, what) in [
         (vec!["wall", "run", arg(policy)], 2, "there is nothing to judge"),
         (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere0"], 2, "these are one"),
-        (vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere1"], 3, "there is no device nowhere"),
+        (
+            vec!["wall", "run", arg(policy), "--inline", "nowhere0", "nowhere1"],
+            3,
+            "there is no device nowhere",
+        ),
         (vec!["wall", "stats", "/nowhere/control"], 3, "no wall answers"),
     ] {
         let output = sluss(&words).output().unwrap();

@@ -26,14 +26,17 @@ fn a_capture_is_judged_and_every_packet_accounted_for() {
     );
     let folder = policy.parent().unwrap();
     let (passed, told) = (folder.join("passed.pcap"), folder.join("told.pcap"));
-    let words = ["wall", "run", arg(&policy), "captures/web.pcap", "-o", arg(&passed), "-r", arg(&told), "--json"];
+    let words =
+        ["wall", "run", arg(&policy), "captures/web.pcap", "-o", arg(&passed), "-r", arg(&told), "--json"];
     let output = run(&words);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let object = &objects(&stdout(&output))[0];
     let number = |key: &str| object[key].as_u64().unwrap();
     assert_eq!(number("total"), number("accepted") + number("rejected") + number("dropped"));
-    let sum: u64 = object["rules"].as_array().unwrap().iter().map(|rule| rule["packets"].as_u64().unwrap()).sum();
-    let others: u64 = ["default", "undecided", "not_ip"].iter().map(|key| object[key]["packets"].as_u64().unwrap()).sum();
+    let sum: u64 =
+        object["rules"].as_array().unwrap().iter().map(|rule| rule["packets"].as_u64().unwrap()).sum();
+    let others: u64 =
+        ["default", "undecided", "not_ip"].iter().map(|key| object[key]["packets"].as_u64().unwrap()).sum();
     assert_eq!(sum + others, number("total"));
     assert!(number("rejected") > 0 && number("dropped") > 0 && number("stateless") == 0, "{object}");
     let packets = |path| stdout(&run(&["filter", "--count", "", path])).trim().parse::<u64>().unwrap();
@@ -41,8 +44,12 @@ fn a_capture_is_judged_and_every_packet_accounted_for() {
     assert!(packets(arg(&told)) > number("rejected"), "both ends are told");
     // The same in every run, and packet by packet.
     let lines = stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"]));
-    let count = |verdict: &str| lines.lines().filter(|line| line.split(' ').nth(1) == Some(verdict)).count() as u64;
-    assert_eq!([count("accept"), count("reject"), count("drop")], ["accepted", "rejected", "dropped"].map(number));
+    let count =
+        |verdict: &str| lines.lines().filter(|line| line.split(' ').nth(1) == Some(verdict)).count() as u64;
+    assert_eq!(
+        [count("accept"), count("reject"), count("drop")],
+        ["accepted", "rejected", "dropped"].map(number)
+    );
     assert_eq!(stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"])), lines);
 }
 
@@ -58,7 +65,11 @@ fn tests_of_a_policy_pass_and_fail() {
     let good = policy("wall-test-good", &text(16, "drop"));
     let output = run(&["wall", "test", arg(&good)]);
     let counted = stdout(&output);
-    let drops = if code(&output) == 0 { 16 } else { counted.split("it is ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap() };
+    let drops = if code(&output) == 0 {
+        16
+    } else {
+        counted.split("it is ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+    };
     let good = policy("wall-test-good", &text(drops, "drop"));
     assert_eq!((code(&run(&["wall", "test", arg(&good)])), drops > 0), (0, true));
     let wrong = policy("wall-test-wrong", &text(drops + 1, "accept"));
@@ -67,7 +78,10 @@ fn tests_of_a_policy_pass_and_fail() {
     assert_eq!((code(&output), object["passed"].as_bool()), (1, Some(false)));
     let found: Vec<&str> = object["wrong"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].starts_with("packet 3: expected accept, and it is drop by the rule of line 3"), "{found:?}");
+    assert!(
+        found[0].starts_with("packet 3: expected accept, and it is drop by the rule of line 3"),
+        "{found:?}"
+    );
     let none = policy("wall-test-none", "rules = 'tcp => drop'");
     assert_eq!(code(&run(&["wall", "test", arg(&none)])), 2);
 }
@@ -80,20 +94,32 @@ fn why_says_which_rule_and_why_not_those_before_it() {
     );
     // The first packet that the second rule takes.
     let lines = stdout(&run(&["wall", "run", arg(&policy), "captures/web.pcap", "--verdicts"]));
-    let number = lines.lines().find(|line| line.contains(" reject ")).and_then(|line| line.split(' ').next()).expect(&lines);
+    let number = lines
+        .lines()
+        .find(|line| line.contains(" reject "))
+        .and_then(|line| line.split(' ').next())
+        .expect(&lines);
     let output = run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", number, "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let object = &objects(&stdout(&output))[0];
     assert_eq!((&object["verdict"], &object["basis"]["line"]), (&"reject".into(), &4.into()), "{object}");
     let rules = object["rules"].as_array().unwrap();
-    assert_eq!((rules.len(), &rules[0]["holds"], &rules[1]["holds"]), (2, &false.into(), &true.into()), "{object}");
+    assert_eq!(
+        (rules.len(), &rules[0]["holds"], &rules[1]["holds"]),
+        (2, &false.into(), &true.into()),
+        "{object}"
+    );
     let asked = |at: usize| rules[at]["asked"].as_array().unwrap();
     assert_eq!((&asked(0)[0]["test"], &asked(0)[0]["holds"]), (&"tcp port 22".into(), &false.into()));
     assert_eq!(asked(1)[1]["test"], "sni www.example.com");
     let text = stdout(&run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", number]));
     assert!(text.contains("is rejected: the rule of line 4") && text.contains("www.example.com"), "{text}");
     let output = run(&["wall", "why", arg(&policy), "captures/web.pcap", "-n", "99999"]);
-    assert!(code(&output) == 2 && stderr(&output).contains("there is no packet 99999"), "{}", stderr(&output));
+    assert!(
+        code(&output) == 2 && stderr(&output).contains("there is no packet 99999"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -102,11 +128,18 @@ fn a_policy_that_is_wrong_is_shown_with_carets() {
     let output = run(&["wall", "check", arg(&path)]);
     let errors = stderr(&output);
     assert_eq!(code(&output), 2, "{errors}");
-    assert!(errors.contains("error[WP009]: no protocol is called `HTPP`\n3 |   app HTPP => drop\n  |       ^^^^"), "{errors}");
+    assert!(
+        errors.contains("error[WP009]: no protocol is called `HTPP`\n3 |   app HTPP => drop\n  |       ^^^^"),
+        "{errors}"
+    );
     assert!(errors.contains("help: did you mean `HTTP`?"), "{errors}");
     let output = run(&["wall", "run", arg(&path), "captures/web.pcap", "--json"]);
     let object = &objects(&stderr(&output))[0];
-    assert_eq!((&object["errors"][0]["code"], &object["errors"][0]["line"]), (&"WP009".into(), &3.into()), "{object}");
+    assert_eq!(
+        (&object["errors"][0]["code"], &object["errors"][0]["line"]),
+        (&"WP009".into(), &3.into()),
+        "{object}"
+    );
     let path = policy("wall-odd", "rules = '''\notherwise => accept\ntcp => drop\n'''\n");
     let output = run(&["wall", "check", arg(&path)]);
     assert!(code(&output) == 0 && stderr(&output).contains("warning[WP101]"), "{}", stderr(&output));

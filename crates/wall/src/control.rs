@@ -202,9 +202,15 @@ impl Event {
     /// On one line, for the system log.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut line = format!("wall: {} by {}", self.verdict.action.name(), basis_in_words(self.verdict.basis, &self.policy));
+        let mut line = format!(
+            "wall: {} by {}",
+            self.verdict.action.name(),
+            basis_in_words(self.verdict.basis, &self.policy)
+        );
         if let Some((src, dst, ports, _)) = self.tuple {
-            let (sport, dport) = ports.map_or((String::new(), String::new()), |(src, dst)| (format!(" port {src}"), format!(" port {dst}")));
+            let (sport, dport) = ports.map_or((String::new(), String::new()), |(src, dst)| {
+                (format!(" port {src}"), format!(" port {dst}"))
+            });
             line += &format!(": {src}{sport} > {dst}{dport}");
         }
         line

@@ -190,7 +190,9 @@ impl Class for L7Wall {
             (_, Ok(judge)) => (judge, None),
             (Identify::Auto, Err(SpyError::Worker(why))) => {
                 let judge = new(false).map_err(|error| OptionError::new("policy", error))?;
-                let told = format!("nDPI is not asked: {why}; what our own identification leaves open stays unknown");
+                let told = format!(
+                    "nDPI is not asked: {why}; what our own identification leaves open stays unknown"
+                );
                 (judge, Some(told))
             }
             (_, Err(error)) => return Err(OptionError::new("policy", error)),

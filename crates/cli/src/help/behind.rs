@@ -360,7 +360,10 @@ const WALL_RUN: Behind = Behind {
         "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy          read again; one that is wrong changes nothing.",
         "Inline, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these.",
     ],
-    examples: &["sluss wall run policy.toml trace.pcap -o accepted.pcap", "sudo sluss wall run policy.toml --inline eth0 eth1"],
+    examples: &[
+        "sluss wall run policy.toml trace.pcap -o accepted.pcap",
+        "sudo sluss wall run policy.toml --inline eth0 eth1",
+    ],
     exit_codes: &[
         ("0", "done"),
         WRONG_POLICY,
@@ -373,7 +376,9 @@ const WALL_RUN: Behind = Behind {
 };
 
 const WALL_CHECK: Behind = Behind {
-    notes: &["A rule looks at the packet alone, at its flow, or at what the flow speaks: the less, the sooner it decides."],
+    notes: &[
+        "A rule looks at the packet alone, at its flow, or at what the flow speaks: the less, the sooner it decides.",
+    ],
     examples: &["sluss wall check policy.toml"],
     exit_codes: &[("0", "nothing is wrong"), WRONG_POLICY, REFUSED],
     ..NOTHING
@@ -381,7 +386,13 @@ const WALL_CHECK: Behind = Behind {
 
 const WALL_TEST: Behind = Behind {
     examples: &["sluss wall test policy.toml"],
-    exit_codes: &[("0", "all passed"), ("1", "one failed"), ("2", "wrong policy or flag, or no tests"), REFUSED, DAMAGED],
+    exit_codes: &[
+        ("0", "all passed"),
+        ("1", "one failed"),
+        ("2", "wrong policy or flag, or no tests"),
+        REFUSED,
+        DAMAGED,
+    ],
     ..NOTHING
 };
 
@@ -393,7 +404,11 @@ const WALL_WHY: Behind = Behind {
 
 const WALL_RELOAD: Behind = Behind {
     examples: &["sluss wall reload /run/sluss/control"],
-    exit_codes: &[("0", "another policy is in force"), ("2", "the policy is wrong; the one before it stays"), ("3", "no wall answers")],
+    exit_codes: &[
+        ("0", "another policy is in force"),
+        ("2", "the policy is wrong; the one before it stays"),
+        ("3", "no wall answers"),
+    ],
     ..NOTHING
 };
 

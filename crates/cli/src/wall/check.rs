@@ -16,7 +16,8 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
     let begin = Instant::now();
     let policy = policy::read(&args.policy, terminal.colour_stderr)?;
     let compiled = policy.compile(LinkType::EN10MB);
-    let programs = compiled.map_err(|error| Failure::user(format_args!("the rules do not compile: {error}")))?;
+    let programs =
+        compiled.map_err(|error| Failure::user(format_args!("the rules do not compile: {error}")))?;
     let build_ms = begin.elapsed().as_secs_f64() * 1e3;
     let flows_bytes = Replay::dry(&policy)?.judge.spy().memory();
     let warnings = policy::warn(&args.policy, &policy, terminal);
@@ -44,10 +45,20 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
     }
     let mut text = String::new();
     if !policy.rules().is_empty() {
-        let columns = [Column::right("line", 0, 0), Column::left("verdict", 0, 0), Column::left("looks at", 0, 0), Column::left("rule", 0, 1)];
+        let columns = [
+            Column::right("line", 0, 0),
+            Column::left("verdict", 0, 0),
+            Column::left("looks at", 0, 0),
+            Column::left("rule", 0, 1),
+        ];
         let mut table = Table::new(columns.to_vec()).with_gap(2);
         for rule in policy.rules() {
-            table.push(vec![rule.line.to_string(), verdict(rule), looks_at(rule).to_owned(), written(&policy, rule)]);
+            table.push(vec![
+                rule.line.to_string(),
+                verdict(rule),
+                looks_at(rule).to_owned(),
+                written(&policy, rule),
+            ]);
         }
         text += &table.text();
         text.push('\n');

@@ -12,8 +12,8 @@ use crate::exit::Failure;
 use crate::message::Message;
 use crate::terminal::Terminal;
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetStatus,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetStatus,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -59,7 +59,11 @@ impl Confinement {
             .handle_access(AccessFs::from_all(abi))
             .and_then(Ruleset::create)
             .map_err(|error| told(&error))?;
-        let write = AccessFs::from_read(abi) | AccessFs::WriteFile | AccessFs::MakeReg | AccessFs::RemoveFile | AccessFs::Truncate;
+        let write = AccessFs::from_read(abi)
+            | AccessFs::WriteFile
+            | AccessFs::MakeReg
+            | AccessFs::RemoveFile
+            | AccessFs::Truncate;
         let folders = self.read.iter().map(|path| (path, AccessFs::from_read(abi)));
         let folders = folders.chain(self.write.iter().map(|path| (path, write)));
         let mut ruleset = ruleset;
@@ -143,7 +147,9 @@ fn restrict_calls() -> Result<(), String> {
     let arch = ARCH.try_into().map_err(|_| format!("there is no filter for {ARCH}"))?;
     let rules: BTreeMap<i64, Vec<_>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
     let denied = SeccompAction::Errno(libc::EPERM as u32);
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).map_err(|error| error.to_string())?;
-    let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
+    let filter =
+        SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).map_err(|error| error.to_string())?;
+    let program: BpfProgram =
+        filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
 }

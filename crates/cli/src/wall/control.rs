@@ -48,7 +48,13 @@ struct Inner {
 impl Reloader {
     pub(super) fn new(path: &Path, control: &Control, is_coloured: bool) -> Reloader {
         let (turn, untold) = (Mutex::default(), Mutex::default());
-        Reloader(Arc::new(Inner { path: path.to_owned(), control: control.clone(), is_coloured, turn, untold }))
+        Reloader(Arc::new(Inner {
+            path: path.to_owned(),
+            control: control.clone(),
+            is_coloured,
+            turn,
+            untold,
+        }))
     }
 
     /// Reads, checks and compiles the policy, and hands it over. If it is wrong, the one before it stays.
@@ -65,7 +71,9 @@ impl Reloader {
         let built = begin.elapsed();
         while control.told().generation == before.generation {
             if begin.elapsed() > built + TAKEN_WITHIN {
-                return Err(Failure::world("the wall has not taken the policy: it stands still, or is about to end"));
+                return Err(Failure::world(
+                    "the wall has not taken the policy: it stands still, or is about to end",
+                ));
             }
             thread::sleep(Duration::from_millis(2));
         }
@@ -92,7 +100,9 @@ impl Reloader {
             reloader.untold().push(result);
         });
         if let Err(error) = begun {
-            terminal.tell(&Message::warning(format_args!("the policy is not read again: cannot start a thread: {error}")));
+            terminal.tell(&Message::warning(format_args!(
+                "the policy is not read again: cannot start a thread: {error}"
+            )));
         }
     }
 
@@ -126,7 +136,8 @@ impl Reloader {
                 object
             }
             Some("reload") => self.reload().unwrap_or_else(|failure| {
-                serde_json::from_str(&failure.message.to_json()).unwrap_or_else(|_| error("the reload has failed"))
+                serde_json::from_str(&failure.message.to_json())
+                    .unwrap_or_else(|_| error("the reload has failed"))
             }),
             Some(_) => error("there is no such command; there are `stats` and `reload`"),
             None => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
@@ -168,7 +179,8 @@ fn reloaded(answer: &Value) -> String {
         number("removed"),
         answer["build_ms"].as_f64().unwrap_or(0.0)
     );
-    let keys: Vec<&str> = answer["needs_restart"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let keys: Vec<&str> =
+        answer["needs_restart"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !keys.is_empty() {
         text += &format!("; what changed in `{}` takes a restart", keys.join("`, `"));
     }
@@ -249,7 +261,8 @@ fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line).map_err(|error| failed(&error))?;
     let answer = serde_json::from_str::<Value>(&line);
-    let answer = answer.map_err(|_| Failure::world(format_args!("what answers at {} is no wall", path.display())))?;
+    let answer =
+        answer.map_err(|_| Failure::world(format_args!("what answers at {} is no wall", path.display())))?;
     if answer["type"] == "error" {
         return Err(refused(&answer));
     }
@@ -262,7 +275,8 @@ fn refused(answer: &Value) -> Failure {
         let line = found["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
         format!("{line}{}", found["message"].as_str().unwrap_or_default())
     };
-    let found = answer["errors"].as_array().map(|errors| errors.iter().map(told).collect::<Vec<_>>().join("; "));
+    let found =
+        answer["errors"].as_array().map(|errors| errors.iter().map(told).collect::<Vec<_>>().join("; "));
     let what = found.unwrap_or_else(|| told(&answer["error"]));
     Failure::user(format_args!("the policy that runs goes on unchanged: {what}"))
 }

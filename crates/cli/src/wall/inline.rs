@@ -55,7 +55,10 @@ pub(super) fn run(
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
-    terminal.say(&format!("the wall stands between {south} and {north}: generation 1, {} rules", policy.rules().len()));
+    terminal.say(&format!(
+        "the wall stands between {south} and {north}: generation 1, {} rules",
+        policy.rules().len()
+    ));
     let ran = engine.run_until(|status| {
         announcer.announce();
         records.write(&control, terminal);
@@ -116,7 +119,11 @@ fn graph(south: &str, north: &str, control: &Control) -> Result<Graph, Failure> 
         control: Some(control.clone()),
         ..L7Wall::default()
     };
-    let apps = [("south", Config::new(device(south))), ("north", Config::new(device(north))), ("wall", Config::new(wall))];
+    let apps = [
+        ("south", Config::new(device(south))),
+        ("north", Config::new(device(north))),
+        ("wall", Config::new(wall)),
+    ];
     for (name, config) in apps {
         super::ran::add(&mut graph, name, config)?;
     }

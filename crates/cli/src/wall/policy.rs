@@ -1,7 +1,7 @@
 //! Policies, as commands read them.
 
-use crate::exit::Failure;
 use crate::blame::Blame;
+use crate::exit::Failure;
 use crate::message::Message;
 use crate::terminal::Terminal;
 use pflang::Colours;

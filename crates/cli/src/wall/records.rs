@@ -52,7 +52,9 @@ impl Records {
             && !std::mem::replace(&mut self.has_told, true)
         {
             let path = eve.path.display();
-            terminal.tell(&Message::warning(format_args!("records cannot be written to {path}: {error}; the wall goes on")));
+            terminal.tell(&Message::warning(format_args!(
+                "records cannot be written to {path}: {error}; the wall goes on"
+            )));
         }
     }
 
@@ -141,7 +143,10 @@ mod tests {
         }
         eve.flush().unwrap();
         let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-        assert_eq!(["eve.json", "eve.json.1", "eve.json.2", "eve.json.3"].map(read), ["dddddd\n", "cccccc\n", "bbbbbb\n", ""]);
+        assert_eq!(
+            ["eve.json", "eve.json.1", "eve.json.2", "eve.json.3"].map(read),
+            ["dddddd\n", "cccccc\n", "bbbbbb\n", ""]
+        );
         // A file that is there is gone on with.
         let mut again = EveFile::open(&path, 100, 2).unwrap();
         again.write("e\n").unwrap();

@@ -1,8 +1,8 @@
 //! `sluss wall run`: packets judged by a policy, of captures or between devices.
 
 use super::check::written;
-use super::{inline, policy};
 use super::replay::Replay;
+use super::{inline, policy};
 use crate::args::WallRunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -44,8 +44,13 @@ fn replay(args: &WallRunArgs, policy: &Arc<Policy>, terminal: &Terminal) -> Resu
     if let Some(why) = &replay.without_ndpi {
         terminal.tell(&Message::warning(format_args!("nDPI is not asked: {why}")));
     }
-    let mut output = args.output.as_deref().map(Writer::create).transpose().map_err(|error| Failure::capture(&error))?;
-    let mut told = args.reject.as_deref().map(|path| Told::create(path, policy.settings().rejects.source)).transpose()?;
+    let mut output =
+        args.output.as_deref().map(Writer::create).transpose().map_err(|error| Failure::capture(&error))?;
+    let mut told = args
+        .reject
+        .as_deref()
+        .map(|path| Told::create(path, policy.settings().rejects.source))
+        .transpose()?;
     let is_monitor = policy.settings().mode == Mode::Monitor;
     let (mut lines, mut number) = (Lines::new(args), 0_u64);
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
@@ -109,7 +114,10 @@ impl Lines {
         let action = verdict.action.name();
         self.text += &if self.is_json {
             let basis = basis_object(verdict.basis, policy);
-            format!("{}\n", json!({ "v": 1, "type": "wall.verdict", "packet": number, "verdict": action, "basis": basis }))
+            format!(
+                "{}\n",
+                json!({ "v": 1, "type": "wall.verdict", "packet": number, "verdict": action, "basis": basis })
+            )
         } else {
             format!("{number} {action} {}\n", wall::judge::basis_in_words(verdict.basis, policy))
         };
@@ -142,7 +150,15 @@ impl Told {
         let name = path.display().to_string();
         let file = File::create(path).map_err(|error| Failure::writing(&name, &error))?;
         let file = BufWriter::new(file);
-        Ok(Told { file, name, replies: Replies::default(), source, linktype: None, left_out: 0, record: Vec::new() })
+        Ok(Told {
+            file,
+            name,
+            replies: Replies::default(),
+            source,
+            linktype: None,
+            left_out: 0,
+            record: Vec::new(),
+        })
     }
 
     /// Writes what the ends of a packet's flow are told.
@@ -184,7 +200,10 @@ impl Told {
         let flushed: io::Result<()> = self.file.flush();
         flushed.map_err(|error| Failure::writing(&self.name, &error))?;
         if self.left_out > 0 {
-            let message = format!("the replies to {} packets were not written: a pcap file holds one link type", self.left_out);
+            let message = format!(
+                "the replies to {} packets were not written: a pcap file holds one link type",
+                self.left_out
+            );
             terminal.tell(&Message::warning(message));
         }
         Ok(())
@@ -216,7 +235,11 @@ pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
         ("".to_owned(), counts.undecided, "not known yet what the flow speaks".to_owned()),
         ("".to_owned(), counts.not_ip, "no IP".to_owned()),
     ];
-    others.extend(Fault::ALL.map(|fault| ("drop".to_owned(), counts.faults[fault as usize], format!("fail.{}", fault.name()))));
+    others.extend(
+        Fault::ALL.map(|fault| {
+            ("drop".to_owned(), counts.faults[fault as usize], format!("fail.{}", fault.name()))
+        }),
+    );
     for (verdict, count, what) in others.into_iter().filter(|(_, count, _)| count.packets > 0) {
         let (packets, bytes) = (count.packets.to_string(), count.bytes.to_string());
         table.push(vec![String::new(), verdict, packets, bytes, format!("({what})")]);

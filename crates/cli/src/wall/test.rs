@@ -65,28 +65,33 @@ fn ran(policy: &Arc<Policy>, test: &PolicyTest, folder: &Path, terminal: &Termin
     let (mut number, mut wrong) = (0, Vec::new());
     let mut expected = test.packets.iter().peekable();
     let interfaces = [test.interfaces[0].as_deref(), test.interfaces[1].as_deref()];
-    let replayed = replay.run(&[folder.join(&test.pcap)], interfaces, (None, terminal), |_, _, verdicts, _| {
-        for verdict in verdicts {
-            number += 1;
-            let Some((_, action)) = expected.next_if(|(of, _)| *of == number) else { continue };
-            if *action != verdict.action {
-                wrong.push(format!(
-                    "packet {number}: expected {}, and it is {} by {}",
-                    action.name(),
-                    verdict.action.name(),
-                    basis_in_words(verdict.basis, policy)
-                ));
+    let replayed =
+        replay.run(&[folder.join(&test.pcap)], interfaces, (None, terminal), |_, _, verdicts, _| {
+            for verdict in verdicts {
+                number += 1;
+                let Some((_, action)) = expected.next_if(|(of, _)| *of == number) else { continue };
+                if *action != verdict.action {
+                    wrong.push(format!(
+                        "packet {number}: expected {}, and it is {} by {}",
+                        action.name(),
+                        verdict.action.name(),
+                        basis_in_words(verdict.basis, policy)
+                    ));
+                }
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
     if let Some(damage) = replayed.damage {
         return Err(damage);
     }
     wrong.extend(expected.map(|(of, _)| format!("packet {of}: the capture has {number}")));
     let counts = replay.judge.counts();
     let counts = [Action::Accept, Action::Reject, Action::Drop].map(|action| counts.packets(action));
-    let expected = [("accept", test.accept, counts[0]), ("drop", test.drop, counts[2]), ("reject", test.reject, counts[1])];
+    let expected = [
+        ("accept", test.accept, counts[0]),
+        ("drop", test.drop, counts[2]),
+        ("reject", test.reject, counts[1]),
+    ];
     for (name, expected, count) in expected {
         if let Some(expected) = expected.filter(|expected| *expected != count) {
             wrong.push(format!("{name}: expected {expected}, and it is {count}"));

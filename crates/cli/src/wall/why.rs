@@ -27,7 +27,10 @@ pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Fa
         if let Some(damage) = replayed.damage {
             return Err(damage);
         }
-        return Err(Failure::user(format_args!("there is no packet {}: the capture has {count}", args.number)));
+        return Err(Failure::user(format_args!(
+            "there is no packet {}: the capture has {count}",
+            args.number
+        )));
     };
     let rules = evidence.rules(&policy).map_err(Failure::user)?;
     let facts = evidence.facts(&policy);

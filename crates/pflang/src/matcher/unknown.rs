@@ -38,8 +38,11 @@ impl Compiler {
     ) -> Result<Matcher, Error> {
         let mut read = self.read_match(source)?;
         let inputs = &read.program.ast.inputs;
-        let slots: HashSet<u32> =
-            (0..).zip(inputs).filter(|(_, name)| unknown.contains(&name.as_str())).map(|(at, _)| at).collect();
+        let slots: HashSet<u32> = (0..)
+            .zip(inputs)
+            .filter(|(_, name)| unknown.contains(&name.as_str()))
+            .map(|(at, _)| at)
+            .collect();
         let lowered = &mut read.lowered;
         let number = lowered.handlers.iter().position(|name| name == open).unwrap_or_else(|| {
             lowered.handlers.push(open.to_owned());

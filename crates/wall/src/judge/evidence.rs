@@ -73,7 +73,11 @@ impl Evidence {
         facts.push(match self.tag.progress {
             Progress::Done if self.tag.protocol != 0 => {
                 let master = Protocol::from_number(self.tag.master);
-                let over = if master.is_unknown() { String::new() } else { format!(" over {}", name(self.tag.master)) };
+                let over = if master.is_unknown() {
+                    String::new()
+                } else {
+                    format!(" over {}", name(self.tag.master))
+                };
                 ("app", format!("{app}{over}"))
             }
             Progress::Done => ("app", "none that is known".to_owned()),

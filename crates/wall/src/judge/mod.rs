@@ -20,9 +20,7 @@ mod state;
 
 pub use evidence::{Evidence, basis_in_words, basis_object};
 
-use crate::policy::{
-    Answer, Bucket, Input, NotIp, OnFault, Mode, Policy, Programs, Undecided, categories,
-};
+use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
 use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
 use flow::{NoFlow, Packet};
@@ -187,7 +185,8 @@ impl Prepared {
     /// Compiles a policy for packets of these link types; for others that is done when they come.
     #[must_use]
     pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
-        let programs = linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
+        let programs =
+            linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
         Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
     }
 
@@ -339,7 +338,8 @@ impl Judge {
     /// The numbers of the interfaces by which packets come and go.
     #[must_use]
     pub fn way(&self, input: Option<&str>, output: Option<&str>) -> Way {
-        let number = |name: Option<&str>| name.map_or(0, |name| self.policy.vocabulary().interface_number(name));
+        let number =
+            |name: Option<&str>| name.map_or(0, |name| self.policy.vocabulary().interface_number(name));
         Way { input: number(input), output: number(output) }
     }
 
@@ -383,8 +383,13 @@ impl Judge {
             if self.wanted == Some(self.packets + number as u64 + 1) {
                 let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
                 let stateless = answer;
-                self.evidence =
-                    Some(Evidence::new(&packets[number], tag, (stateless, verdicts[number]), &scratch.row, record));
+                self.evidence = Some(Evidence::new(
+                    &packets[number],
+                    tag,
+                    (stateless, verdicts[number]),
+                    &scratch.row,
+                    record,
+                ));
             }
         }
         for (at, (packet, verdict)) in packets.iter().zip(&*verdicts).enumerate() {
@@ -413,8 +418,7 @@ impl Judge {
         }
         self.fill_way(way, &mut scratch.row);
         let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
-        let answer =
-            programs.stateless((packet.frame, packet.wire_len), &scratch.row, &mut scratch.values);
+        let answer = programs.stateless((packet.frame, packet.wire_len), &scratch.row, &mut scratch.values);
         let verdict = match answer {
             Answer::Open => return Ok(Answer::Open),
             Answer::Rule(rule) => self.rule(rule),
@@ -610,10 +614,7 @@ fn carries_ip(packet: &Packet<'_>) -> bool {
     if packet.linktype == LinkType::EN10MB && matches!(kind, Some(ethertype::IPV4 | ethertype::IPV6)) {
         return true;
     }
-    !matches!(
-        flow::decode(packet.linktype, packet.frame),
-        Err(NoFlow::Arp | NoFlow::NotIp | NoFlow::Link)
-    )
+    !matches!(flow::decode(packet.linktype, packet.frame), Err(NoFlow::Arp | NoFlow::NotIp | NoFlow::Link))
 }
 
 #[cfg(test)]

@@ -69,11 +69,7 @@ impl FlowState {
     }
 
     /// Compares a payload with the patterns of own applications.
-    pub(super) fn note_payload<'p>(
-        &mut self,
-        payload: &[u8],
-        patterns: impl Iterator<Item = &'p [Vec<u8>]>,
-    ) {
+    pub(super) fn note_payload<'p>(&mut self, payload: &[u8], patterns: impl Iterator<Item = &'p [Vec<u8>]>) {
         self.payloads += 1;
         for (number, patterns) in patterns.enumerate().take(32) {
             if patterns.iter().any(|pattern| payload.starts_with(pattern)) {

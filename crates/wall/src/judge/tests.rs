@@ -13,7 +13,13 @@ fn frame(line: &str) -> Vec<u8> {
 fn segment(from_client: bool, flags: &str, seq: u32, payload: &str) -> Vec<u8> {
     let (src, dst, sport, dport) =
         if from_client { ("10.0.0.9", "10.0.0.2", 4000, 8022) } else { ("10.0.0.2", "10.0.0.9", 8022, 4000) };
-    let ack = if flags == "S" { 0 } else if from_client { 501 } else { 101 };
+    let ack = if flags == "S" {
+        0
+    } else if from_client {
+        501
+    } else {
+        101
+    };
     let payload: String = payload.bytes().map(|byte| format!("{byte:02x} ")).collect();
     frame(&format!(
         "eth / ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={seq}, ack={ack}, flags={flags}) / hex({payload})"
@@ -77,7 +83,11 @@ fn letters_in(judge: &mut Judge, frames: &[Vec<u8>], way: Way, burst: usize) -> 
 fn letters(text: &str, frames: &[Vec<u8>]) -> String {
     let all = letters_in(&mut judge(text), frames, Way::default(), 1000);
     for burst in [1, 3] {
-        assert_eq!(letters_in(&mut judge(text), frames, Way::default(), burst), all, "{text} in bursts of {burst}");
+        assert_eq!(
+            letters_in(&mut judge(text), frames, Way::default(), burst),
+            all,
+            "{text} in bursts of {burst}"
+        );
     }
     all
 }
@@ -113,7 +123,11 @@ fn what_is_not_known_yet_is_a_matter_of_policy() {
     let drop = |text: &str| format!("undecided = 'drop'\n{}", rules(text));
     // The handshake says nothing, and the request tells at once.
     assert_eq!(letters(&drop("app HTTP => accept"), &connection()), "aaaaa");
-    let silent = [segment(true, "S", 100, ""), segment(true, "PA", 101, "GET / HT"), segment(true, "PA", 109, "TP/1.1\r\n\r\n")];
+    let silent = [
+        segment(true, "S", 100, ""),
+        segment(true, "PA", 101, "GET / HT"),
+        segment(true, "PA", 109, "TP/1.1\r\n\r\n"),
+    ];
     assert_eq!(letters(&drop("app HTTP => accept"), &silent), "ada");
     assert_eq!(letters(&rules("app HTTP => accept"), &silent), "aaa");
     // Rules that decide whatever the flow speaks are not waited with.
@@ -123,10 +137,15 @@ fn what_is_not_known_yet_is_a_matter_of_policy() {
 #[test]
 fn only_what_is_let_through_makes_a_flow_established() {
     let inside = "src host 10.0.0.9 => accept\nstate established => accept";
-    let frames = [udp("10.0.0.2:53", "10.0.0.9:9"), udp("10.0.0.9:9", "10.0.0.2:53"), udp("10.0.0.2:53", "10.0.0.9:9")];
+    let frames = [
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+    ];
     assert_eq!(letters(&rules(inside), &frames), "daa");
     // Who is dropped is not the one who began.
-    let from = "src host 10.0.0.9 and from initiator => accept\nsrc host 10.0.0.2 and flow_count > 1 => accept";
+    let from =
+        "src host 10.0.0.9 and from initiator => accept\nsrc host 10.0.0.2 and flow_count > 1 => accept";
     assert_eq!(letters(&rules(from), &frames), "daa");
 }
 
@@ -147,18 +166,26 @@ fn resets_that_do_not_fit_change_nothing() {
 #[test]
 fn errors_about_flows_are_related_to_them() {
     let quoted = "45 00 00 1f 00 00 00 00 40 11 00 00 0a 00 00 09 0a 00 00 02 00 09 00 35 00 0b 00 00";
-    let error = frame(&format!("eth / ip4(src=10.0.0.7, dst=10.0.0.9) / icmp(type=3, code=3) / hex({quoted})"));
+    let error =
+        frame(&format!("eth / ip4(src=10.0.0.7, dst=10.0.0.9) / icmp(type=3, code=3) / hex({quoted})"));
     let policy = rules("state related => accept\nudp => accept");
     assert_eq!(letters(&policy, &[error.clone(), udp("10.0.0.9:9", "10.0.0.2:53"), error.clone()]), "daa");
     let policy = rules("state related => accept\nudp and flow_count > 1 => accept");
-    assert_eq!(letters(&policy, &[udp("10.0.0.9:9", "10.0.0.2:53"), error]), "dd", "of a flow that nobody let through");
+    assert_eq!(
+        letters(&policy, &[udp("10.0.0.9:9", "10.0.0.2:53"), error]),
+        "dd",
+        "of a flow that nobody let through"
+    );
 }
 
 #[test]
 fn rates_are_limited_rule_by_rule() {
     let frames: Vec<Vec<u8>> = (0..6).map(|_| udp("10.0.0.1:1", "10.0.0.2:2")).collect();
     assert_eq!(letters(&rules("limit 20/m burst 2 => accept\notherwise => reject"), &frames), "aararr");
-    assert_eq!(letters(&rules("tcp and limit 1/h => accept\nudp and limit 1/h => accept"), &frames), "addddd");
+    assert_eq!(
+        letters(&rules("tcp and limit 1/h => accept\nudp and limit 1/h => accept"), &frames),
+        "addddd"
+    );
     assert_eq!(letters(&rules("udp => { limit 1/h => accept\n limit 1/h => reject }"), &frames), "ardddd");
 }
 
@@ -190,7 +217,8 @@ fn interfaces_are_known_by_their_names() {
 fn sets_and_applications_of_ones_own() {
     let sets = "rules = '''\nsni in @bad => drop\nhost in @hosts => reject\notherwise => accept\n'''\nsets.bad = ['example.org']\nsets.hosts = ['10.0.0.9']";
     assert_eq!(letters(sets, &connection()), "aaadd");
-    let payload = "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\npayload = 'GET / HT'";
+    let payload =
+        "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\npayload = 'GET / HT'";
     assert_eq!(letters(payload, &connection()), "aaadd");
     let port = "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\nports = 'tcp 8022'";
     assert_eq!(letters(port, &connection()), "ddddd");
@@ -198,7 +226,8 @@ fn sets_and_applications_of_ones_own() {
 
 #[test]
 fn a_packet_that_is_dropped_by_itself_takes_no_place_in_the_table() {
-    let mut judge = judge(&rules("src host 10.0.0.9 => drop\nstate established => accept\notherwise => accept"));
+    let mut judge =
+        judge(&rules("src host 10.0.0.9 => drop\nstate established => accept\notherwise => accept"));
     letters_in(&mut judge, &connection(), Way::default(), 100);
     assert_eq!((judge.counts().stateless, judge.spy().counters().packets), (3, 2));
 }
@@ -207,7 +236,9 @@ fn a_packet_that_is_dropped_by_itself_takes_no_place_in_the_table() {
 fn another_policy_keeps_flows() {
     let mut judge = judge(&rules("sni example.org => accept\nstate new => accept\notherwise => accept"));
     letters_in(&mut judge, &connection(), Way::default(), 100);
-    let policy = Policy::read(&rules("sni {a.org, www.example.org} and state established => reject"), Path::new("")).unwrap();
+    let policy =
+        Policy::read(&rules("sni {a.org, www.example.org} and state established => reject"), Path::new(""))
+            .unwrap();
     judge.set_policy(Arc::new(policy));
     assert_eq!(judge.policy().1, 2);
     let frames = [segment(true, "A", 141, ""), segment(false, "A", 520, "")];
@@ -223,7 +254,12 @@ fn another_policy_keeps_flows() {
 
 #[test]
 fn in_monitor_mode_all_go_on() {
-    let text = format!("mode = 'monitor'\n{}", rules("src host 10.0.0.2 => accept\nstate established => accept"));
-    let frames = [udp("10.0.0.9:9", "10.0.0.2:53"), udp("10.0.0.2:53", "10.0.0.9:9"), udp("10.0.0.9:9", "10.0.0.2:53")];
+    let text =
+        format!("mode = 'monitor'\n{}", rules("src host 10.0.0.2 => accept\nstate established => accept"));
+    let frames = [
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+        udp("10.0.0.2:53", "10.0.0.9:9"),
+        udp("10.0.0.9:9", "10.0.0.2:53"),
+    ];
     assert_eq!(letters(&text, &frames), "daa");
 }

@@ -27,12 +27,12 @@ mod limit;
 mod names;
 mod problem;
 mod rules;
-mod settings;
 mod sets;
+mod settings;
 mod vocabulary;
 
-pub use limit::Rate;
 pub(crate) use limit::Bucket;
+pub use limit::Rate;
 pub use problem::{Code, Problem};
 pub use rules::{Needs, Rule};
 pub use settings::{
@@ -45,8 +45,8 @@ use names::DomainSet;
 use pflang::internals::ir::{Cond, Node, NodeId, Value};
 use pflang::{Compiler, Dialect, Limits, LinkType, Matcher};
 use rules::{Known, Program};
-use settings::{App, File, SetSource};
 use sets::Sets;
+use settings::{App, File, SetSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,7 +101,11 @@ impl Policy {
             .iter()
             .filter(|(name, _)| !used(name))
             .map(|(name, span)| {
-                Problem::new(Code::Unused, span.clone(), format!("no rule names the set `{}`", wire::in_one_line(name)))
+                Problem::new(
+                    Code::Unused,
+                    span.clone(),
+                    format!("no rule names the set `{}`", wire::in_one_line(name)),
+                )
             })
             .collect();
         let unused = apps.iter().enumerate().filter(|(at, _)| !program.apps.contains(at));
@@ -122,7 +126,11 @@ impl Policy {
         };
         // What the compiler finds wrong, in the text as written.
         policy.compiler(LinkType::EN10MB).parts_of_match(&policy.program.text).map_err(|error| {
-            vec![policy.problem(&policy.compiler(LinkType::EN10MB).help(&error).diagnostic, rules.begin, &rules.span)]
+            vec![policy.problem(
+                &policy.compiler(LinkType::EN10MB).help(&error).diagnostic,
+                rules.begin,
+                &rules.span,
+            )]
         })?;
         Ok(policy)
     }
@@ -261,7 +269,9 @@ impl Policy {
         };
         let asked = |clause: &pflang::TracedClause| {
             let mut parts: Vec<AskedPart> = Vec::new();
-            for primitive in clause.test.primitives.iter().filter(|primitive| primitive.is_asked && !primitive.is_member) {
+            for primitive in
+                clause.test.primitives.iter().filter(|primitive| primitive.is_asked && !primitive.is_member)
+            {
                 let text = written(primitive.span, &clause.text);
                 // A word of the wall's own may be several comparisons.
                 match parts.last_mut() {
@@ -319,7 +329,8 @@ impl Policy {
         let early = if is_asked { Some(without(Input::is_of_identification)?) } else { None };
         let stateless = without(|input| !input.is_of_packet())?;
         let graph = stateless.graph();
-        let stateless_decides = !matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
+        let stateless_decides =
+            !matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
         let stateless_decides = stateless_decides || !stateless.handlers().any(|name| name == OPEN);
         Ok(Programs { whole, early, stateless, stateless_decides, rules: self.program.rules.len() as u32 })
     }
@@ -431,7 +442,11 @@ impl Programs {
     /// Nodes that a packet passes at most, in each of these graphs.
     #[must_use]
     pub fn longest_paths(&self) -> [usize; 3] {
-        [longest_path(&self.whole), self.early.as_ref().map_or(0, longest_path), longest_path(&self.stateless)]
+        [
+            longest_path(&self.whole),
+            self.early.as_ref().map_or(0, longest_path),
+            longest_path(&self.stateless),
+        ]
     }
 
     /// Nodes of the decision graphs: with all that is known, before it is known what the flow speaks, and without a look at the flow.
@@ -491,21 +506,27 @@ fn longest_path(matcher: &Matcher) -> usize {
 #[doc(hidden)]
 pub fn fuzz(rules: &str) {
     let quoted = rules.replace("'''", "");
-    let text = format!("rules = '''\n{quoted}'''\nsets.a = ['10.0.0.1', 'a.example']\n[apps.own]\npayload = 'x'\n");
+    let text =
+        format!("rules = '''\n{quoted}'''\nsets.a = ['10.0.0.1', 'a.example']\n[apps.own]\npayload = 'x'\n");
     match Policy::read(&text, Path::new("")) {
         Ok(policy) => {
             let Ok(programs) = policy.compile(LinkType::EN10MB) else { return };
             let row = vec![1; policy.vocabulary().inputs.len()];
             let (packet, mut values) = ((rules.as_bytes(), rules.len() as u32), Vec::new());
             let whole = programs.whole(packet, &row, &mut values);
-            for certain in [programs.stateless(packet, &row, &mut values), programs.early(packet, &row, &mut values)] {
+            for certain in
+                [programs.stateless(packet, &row, &mut values), programs.early(packet, &row, &mut values)]
+            {
                 assert!(certain == Answer::Open || certain == whole, "{text}: {certain:?}, {whole:?}");
             }
         }
         Err(problems) => {
             assert!(!problems.is_empty());
             for problem in problems {
-                assert!(problem.span.start <= problem.span.end && problem.span.end <= text.len(), "{problem:?}");
+                assert!(
+                    problem.span.start <= problem.span.end && problem.span.end <= text.len(),
+                    "{problem:?}"
+                );
                 let _ = problem.render(&text, pflang::Colours::None);
             }
         }

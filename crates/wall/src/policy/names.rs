@@ -146,13 +146,27 @@ mod tests {
         let domains = ["example.com", "www.example.com", "org", "a.b.example.com", "example.net"];
         domains.iter().for_each(|domain| tree.add(domain));
         tree.number();
-        for name in ["example.com", "www.example.com", "x.www.example.com", "b.example.com", "c.com", "com", "y.org", "", "example.org"] {
+        for name in [
+            "example.com",
+            "www.example.com",
+            "x.www.example.com",
+            "b.example.com",
+            "c.com",
+            "com",
+            "y.org",
+            "",
+            "example.org",
+        ] {
             let number = tree.number_of(name);
             for domain in domains {
                 let (low, high) = tree.range(domain).unwrap();
                 let lies_in = name == domain || name.ends_with(&format!(".{domain}"));
                 assert_eq!((low..=high).contains(&number), lies_in, "{name} in {domain}");
-                assert_eq!((low + 1..=high).contains(&number), lies_in && name != domain, "{name} below {domain}");
+                assert_eq!(
+                    (low + 1..=high).contains(&number),
+                    lies_in && name != domain,
+                    "{name} below {domain}"
+                );
             }
         }
         assert_eq!(tree.range("nowhere.example"), None);
@@ -163,7 +177,13 @@ mod tests {
     fn sets_have_what_lies_below_their_domains() {
         let mut set = DomainSet::default();
         set.add("example.com".to_owned());
-        for (name, expected) in [("example.com", true), ("a.example.com", true), ("aexample.com", false), ("com", false), ("", false)] {
+        for (name, expected) in [
+            ("example.com", true),
+            ("a.example.com", true),
+            ("aexample.com", false),
+            ("com", false),
+            ("", false),
+        ] {
             assert_eq!(set.has(name), expected, "{name}");
         }
     }

@@ -37,7 +37,10 @@ impl Sets {
                         sets.0.insert(name.clone(), text);
                     }
                     Err(why) => {
-                        let message = format!("the file of the set `{}` cannot be read: {why}", wire::in_one_line(name));
+                        let message = format!(
+                            "the file of the set `{}` cannot be read: {why}",
+                            wire::in_one_line(name)
+                        );
                         let problem = Problem::new(Code::SetFile, span.clone(), message);
                         problems.push(problem.help("files of sets are named from the folder of the policy"));
                     }
@@ -64,7 +67,8 @@ impl Sets {
                         wire::in_one_line(name),
                         wire::in_one_line(line)
                     );
-                    return Err(Problem::new(Code::SetFile, span.clone(), message).label("a rule with `sni` names it"));
+                    return Err(Problem::new(Code::SetFile, span.clone(), message)
+                        .label("a rule with `sni` names it"));
                 }
             }
         }

@@ -284,8 +284,7 @@ impl Reader<'_> {
                     self.choice(value, &choices, &mut settings.undecided);
                 }
                 "not_ip" => {
-                    let choices =
-                        [("accept", NotIp::Accept), ("drop", NotIp::Drop), ("rules", NotIp::Rules)];
+                    let choices = [("accept", NotIp::Accept), ("drop", NotIp::Drop), ("rules", NotIp::Rules)];
                     self.choice(value, &choices, &mut settings.not_ip);
                 }
                 "dpi" => {
@@ -299,10 +298,17 @@ impl Reader<'_> {
                         file.rules = self.rules(text, value.span());
                     }
                 }
-                "fail" => self.table(value, "fail", |reader, key, value| reader.fail(key, value, &mut settings.faults)),
-                "flows" => self.table(value, "flows", |reader, key, value| reader.flows(key, value, &mut settings.flows)),
-                "reject" => self.table(value, "reject", |reader, key, value| reader.reject(key, value, &mut settings.rejects)),
-                "records" => self.table(value, "records", |reader, key, value| reader.records(key, value, &mut settings.records)),
+                "fail" => self
+                    .table(value, "fail", |reader, key, value| reader.fail(key, value, &mut settings.faults)),
+                "flows" => self.table(value, "flows", |reader, key, value| {
+                    reader.flows(key, value, &mut settings.flows)
+                }),
+                "reject" => self.table(value, "reject", |reader, key, value| {
+                    reader.reject(key, value, &mut settings.rejects)
+                }),
+                "records" => self.table(value, "records", |reader, key, value| {
+                    reader.records(key, value, &mut settings.records)
+                }),
                 "sets" => self.table(value, "sets", |reader, key, value| {
                     let source = reader.set(value);
                     source.map(|source| file.sets.insert(key.to_owned(), (value.span(), source)));
@@ -395,7 +401,9 @@ impl Reader<'_> {
 
     fn seconds(&mut self, value: &Value<'_>) -> Option<u64> {
         let seconds = match value.get_ref() {
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
+            DeValue::Integer(number) => {
+                i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64)
+            }
             DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
             _ => {
                 self.shape(value, "a number of seconds");
@@ -437,7 +445,14 @@ impl Reader<'_> {
             let rest = &self.text[begin..];
             let is_long = mark.is_some_and(|mark| mark.len() == 3);
             // A line end right behind the mark is no part of the text.
-            begin + if !is_long { 0 } else if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) }
+            begin
+                + if !is_long {
+                    0
+                } else if rest.starts_with("\r\n") {
+                    2
+                } else {
+                    usize::from(rest.starts_with('\n'))
+                }
         });
         let begin = begin.filter(|begin| self.text[*begin..].starts_with(text));
         RulesText { text: text.to_owned(), begin, span }
@@ -465,7 +480,8 @@ impl Reader<'_> {
                 return true;
             }
             "midstream" => {
-                let choices = [("follow", flow::Midstream::Established), ("ignore", flow::Midstream::Ignored)];
+                let choices =
+                    [("follow", flow::Midstream::Established), ("ignore", flow::Midstream::Ignored)];
                 self.choice(value, &choices, &mut flows.midstream);
                 return true;
             }
@@ -496,7 +512,8 @@ impl Reader<'_> {
         match key {
             "eve" => records.eve = self.string(value).map(PathBuf::from),
             "eve_bytes_max" => {
-                records.eve_bytes_max = self.number(value, 1024..=u64::MAX >> 1).unwrap_or(records.eve_bytes_max);
+                records.eve_bytes_max =
+                    self.number(value, 1024..=u64::MAX >> 1).unwrap_or(records.eve_bytes_max);
             }
             "eve_files" => {
                 let files = self.number(value, 0..=1000).map(|files| files as u32);
@@ -540,7 +557,9 @@ impl Reader<'_> {
                 let read = match key {
                     "sni" => domain(&item).map(|domain| app.names.push(domain)).ok_or("no domain"),
                     "payload" => bytes(&item).map(|bytes| app.payloads.push(bytes)).ok_or("no pattern"),
-                    "hosts" => compiled(format!("host in {{{item}}}")).map(|test| app.tests.push(test)).ok_or("no address"),
+                    "hosts" => compiled(format!("host in {{{item}}}"))
+                        .map(|test| app.tests.push(test))
+                        .ok_or("no address"),
                     _ => ports(&item).map(|test| app.tests.push(test)).ok_or("no port"),
                 };
                 if let Err(what) = read {
@@ -556,7 +575,8 @@ impl Reader<'_> {
             }
             true
         });
-        if app.names.is_empty() && app.tests.is_empty() && app.payloads.is_empty() && self.problems.is_empty() {
+        if app.names.is_empty() && app.tests.is_empty() && app.payloads.is_empty() && self.problems.is_empty()
+        {
             let problem = Problem::new(Code::Value, value.span(), "nothing tells this application");
             self.problems.push(problem.help("give it `sni`, `hosts`, `ports` or `payload`"));
         }
@@ -632,7 +652,18 @@ const ACTIONS: [(&str, Action); 3] =
 
 /// Keys of a policy.
 const TOP: &[&str] = &[
-    "mode", "default", "undecided", "not_ip", "dpi", "rules", "fail", "flows", "reject", "records", "sets", "apps",
+    "mode",
+    "default",
+    "undecided",
+    "not_ip",
+    "dpi",
+    "rules",
+    "fail",
+    "flows",
+    "reject",
+    "records",
+    "sets",
+    "apps",
     "test",
 ];
 /// Keys of its tables.

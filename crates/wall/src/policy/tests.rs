@@ -84,7 +84,9 @@ fn keys_and_values_are_checked() {
 
 #[test]
 fn what_is_odd_is_told() {
-    let policy = policy("rules = '''\nip => accept\nip proto 6 => drop\notherwise => drop\n'''\n[sets]\nx = ['a.org']\n");
+    let policy = policy(
+        "rules = '''\nip => accept\nip proto 6 => drop\notherwise => drop\n'''\n[sets]\nx = ['a.org']\n",
+    );
     let warnings = policy.warnings();
     let codes: Vec<&str> = warnings.iter().map(|warning| warning.code.as_str()).collect();
     assert_eq!(codes, ["WP101", "WP102"]);
@@ -111,9 +113,49 @@ fn applications_of_ones_own_are_told_by_what_they_are_given() {
 #[test]
 fn nonsense_is_refused_where_it_stands() {
     let words = [
-        "app", "HTTP", "sni", "*.a.org", "in", "@a", "{", "}", "(", ")", "not", "and", "or", "=>", "drop", "accept", "log",
-        "mark 7", "state", "new", "limit", "1/s", "burst", "from", "initiator", "tcp", "port", "80", ",", ";", "--", "\n",
-        "otherwise", "\"", "é", "own", "flow_count", ">", "3", "[", "]", "tcp => drop", "ip[0] & 1 = 1 => accept",
+        "app",
+        "HTTP",
+        "sni",
+        "*.a.org",
+        "in",
+        "@a",
+        "{",
+        "}",
+        "(",
+        ")",
+        "not",
+        "and",
+        "or",
+        "=>",
+        "drop",
+        "accept",
+        "log",
+        "mark 7",
+        "state",
+        "new",
+        "limit",
+        "1/s",
+        "burst",
+        "from",
+        "initiator",
+        "tcp",
+        "port",
+        "80",
+        ",",
+        ";",
+        "--",
+        "\n",
+        "otherwise",
+        "\"",
+        "é",
+        "own",
+        "flow_count",
+        ">",
+        "3",
+        "[",
+        "]",
+        "tcp => drop",
+        "ip[0] & 1 = 1 => accept",
     ];
     let mut state = 1_u64;
     let mut next = |limit: usize| {
@@ -132,14 +174,18 @@ fn the_reference_has_every_key_and_code() {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src");
     let page = std::fs::read_to_string(book.join("reference/policy.md")).unwrap();
     for key in settings::keys() {
-        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}")) || key.contains(' '), "{key}");
+        assert!(
+            page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}")) || key.contains(' '),
+            "{key}"
+        );
     }
     let diagnostics = std::fs::read_to_string(book.join("diagnostics.md")).unwrap();
     for code in Code::ALL {
         let begin = format!("\n## {code}: ");
         let section = diagnostics.split(&begin).nth(1).unwrap_or_else(|| panic!("{code} has no section"));
         let section = section.split("\n## ").next().unwrap();
-        let Some(example) = section.split("```policy\n").nth(1).and_then(|rest| rest.split("```").next()) else {
+        let Some(example) = section.split("```policy\n").nth(1).and_then(|rest| rest.split("```").next())
+        else {
             assert_eq!(*code, Code::Limit, "{code} has no example");
             continue;
         };

@@ -1,7 +1,7 @@
 //! How a flow is identified: which tier looks at its packets, and what holds of what they say.
 
-use super::look::{Look, Phase, State};
 use super::asker::Change;
+use super::look::{Look, Phase, State};
 use super::{Deferred, Sight, Spy, Tag, Told, tag};
 use crate::record::End;
 use dpi::tier1::{StateId, Step};

@@ -119,8 +119,7 @@ impl Look {
     #[inline]
     pub(super) fn confidence(&self) -> Confidence {
         use Confidence::{Address, Partial, Payload, Port, Related, Unknown};
-        [Unknown, Port, Address, Related, Partial, Payload, Unknown, Unknown]
-            [usize::from(self.sure >> 2 & 7)]
+        [Unknown, Port, Address, Related, Partial, Payload, Unknown, Unknown][usize::from(self.sure >> 2 & 7)]
     }
 
     pub(super) fn set_phase(&mut self, phase: Phase) {

@@ -168,7 +168,8 @@ impl Bed {
             ..Settings::default()
         };
         let options = Options { guess: false, ..Options::default() };
-        let policy = args.policy.as_deref().map(|path| policy::read(path, terminal.colour_stderr)).transpose()?;
+        let policy =
+            args.policy.as_deref().map(|path| policy::read(path, terminal.colour_stderr)).transpose()?;
         let new = |ndpi| Who::new(policy.as_ref(), settings(ndpi));
         let mut who = match new(Some(options)) {
             Err(SpyError::Worker(why)) => {
@@ -246,7 +247,8 @@ impl Bed {
                 self.who.spy_mut().make_room();
             }
             self.who.spy_mut().wait();
-            let now = (self.who.spy().identified(), self.who.spy().tier2().map(|(counters, _)| counters.submitted));
+            let now =
+                (self.who.spy().identified(), self.who.spy().tier2().map(|(counters, _)| counters.submitted));
             if before == Some(now) {
                 return;
             }

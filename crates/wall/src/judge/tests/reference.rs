@@ -157,7 +157,10 @@ impl Reference {
     fn by_flow(&mut self, packet: &Packet<'_>, tag: &Tag) -> Verdict {
         let nobody = RefFlow::default();
         let flow = tag.sight.and_then(|sight| self.flows.get(&sight.slot)).unwrap_or(&nobody);
-        let related = tag.related.and_then(|slot| self.flows.get(&slot)).is_some_and(|flow| !flow.let_through.is_empty());
+        let related = tag
+            .related
+            .and_then(|slot| self.flows.get(&slot))
+            .is_some_and(|flow| !flow.let_through.is_empty());
         let state = match tag.sight {
             Some(sight) if sight.counts && related => 3,
             Some(sight) if sight.counts => {
@@ -174,7 +177,8 @@ impl Reference {
         let (domain, sets) = named.unwrap_or_default();
         let protocol = dpi::Protocol::from_number(tag.protocol);
         let category =
-            dpi::Protocol::categories().iter().position(|name| *name == protocol.category()).unwrap() as u32 + 1;
+            dpi::Protocol::categories().iter().position(|name| *name == protocol.category()).unwrap() as u32
+                + 1;
         let row: Vec<u32> = self
             .policy
             .vocabulary()
@@ -238,11 +242,38 @@ impl Random {
 
     fn test(&mut self, depth: usize) -> String {
         const TESTS: &[&str] = &[
-            "tcp", "udp", "icmp", "ip6", "port 53", "tcp port 443", "src port 80", "len > 100", "host 192.0.2.10",
-            "dst net 198.51.100.0/24", "ip[8] > 63", "app HTTP", "app {DNS, SSH}", "app TLS", "category Web",
-            "sni example.com", "sni *.example.com", "sni in @names", "state new", "state established",
-            "state {related, invalid}", "from initiator", "from responder", "confidence payload", "confidence partial",
-            "flow_count > 3", "flow_count <= 10", "limit 3/s", "limit 2/s burst 5", "ether[0] & 1 = 0", "host in @hosts", "dst port in {22, 80-90}",
+            "tcp",
+            "udp",
+            "icmp",
+            "ip6",
+            "port 53",
+            "tcp port 443",
+            "src port 80",
+            "len > 100",
+            "host 192.0.2.10",
+            "dst net 198.51.100.0/24",
+            "ip[8] > 63",
+            "app HTTP",
+            "app {DNS, SSH}",
+            "app TLS",
+            "category Web",
+            "sni example.com",
+            "sni *.example.com",
+            "sni in @names",
+            "state new",
+            "state established",
+            "state {related, invalid}",
+            "from initiator",
+            "from responder",
+            "confidence payload",
+            "confidence partial",
+            "flow_count > 3",
+            "flow_count <= 10",
+            "limit 3/s",
+            "limit 2/s burst 5",
+            "ether[0] & 1 = 0",
+            "host in @hosts",
+            "dst port in {22, 80-90}",
         ];
         if depth == 0 {
             return self.of(TESTS).to_owned();
@@ -298,13 +329,19 @@ fn captures() -> Vec<Capture> {
     }
     let mut captures = Vec::new();
     for folder in folders {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
+        let mut paths: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
             let Ok(mut reader) = capture::Reader::open(&path) else { continue };
             let mut packets = Vec::new();
             while let Ok(Some(packet)) = reader.next_packet() {
-                packets.push((packet.data.to_vec(), packet.linktype, packet.timestamp_ns.max(0) as u64, packet.wire_len));
+                packets.push((
+                    packet.data.to_vec(),
+                    packet.linktype,
+                    packet.timestamp_ns.max(0) as u64,
+                    packet.wire_len,
+                ));
                 if packets.len() == PACKETS_MAX {
                     break;
                 }
@@ -340,7 +377,14 @@ fn compare(policy: &Arc<Policy>, capture: &Capture, random: &mut Random) -> usiz
     }
     for (number, packet) in packets.iter().enumerate() {
         let expected = reference.judge(packet);
-        assert_eq!(verdicts[number], expected, "packet {} of {} by\n{}", number + 1, capture.name, policy.text());
+        assert_eq!(
+            verdicts[number],
+            expected,
+            "packet {} of {} by\n{}",
+            number + 1,
+            capture.name,
+            policy.text()
+        );
     }
     packets.len()
 }
@@ -348,7 +392,8 @@ fn compare(policy: &Arc<Policy>, capture: &Capture, random: &mut Random) -> usiz
 #[test]
 fn every_verdict_is_that_of_a_judge_that_goes_rule_by_rule() {
     let captures = captures();
-    let policies: usize = std::env::var("SLUSS_POLICIES").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
+    let policies: usize =
+        std::env::var("SLUSS_POLICIES").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
     let mut random = Random(20);
     let (mut packets, mut compared) = (0, 0);
     for number in 0..policies {

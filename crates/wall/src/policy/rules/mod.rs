@@ -68,7 +68,10 @@ impl Rule {
         let words = [Input::App, Input::Master, Input::Category, Input::Confidence, Input::Name];
         let words = words.into_iter().chain([Input::FlowCount, Input::State, Input::From]);
         let found: Vec<Input> = words.filter(|input| asks(*input)).collect();
-        if found.iter().any(is_identification) || self.test.contains("wall_sets") || self.test.contains("wall_own") {
+        if found.iter().any(is_identification)
+            || self.test.contains("wall_sets")
+            || self.test.contains("wall_own")
+        {
             Needs::Identification
         } else if !found.is_empty() || !self.limits.is_empty() {
             Needs::Flow
@@ -257,8 +260,11 @@ impl Writer<'_> {
         let mut limits: Vec<usize> = self.around.iter().flat_map(|(_, limits)| limits).copied().collect();
         limits.append(&mut self.limits);
         let around = self.around.iter().map(|(test, _)| test.as_str());
-        let tests: Vec<String> =
-            around.chain([text]).filter(|test| *test != "otherwise").map(|test| format!("({test})")).collect();
+        let tests: Vec<String> = around
+            .chain([text])
+            .filter(|test| *test != "otherwise")
+            .map(|test| format!("({test})"))
+            .collect();
         let span = self.known.place(&(test.span.start..verdict.span.end));
         Rule {
             #[cfg(test)]
@@ -401,7 +407,8 @@ impl Writer<'_> {
             let problem = Problem::new(Code::UnknownName, name.clone(), message);
             self.problems.push(match Protocol::nearest(text) {
                 Some(nearest) => problem.help(format!("did you mean `{}`?", nearest.name(Naming::Ndpi))),
-                None => problem.help("`sluss wall protocols` lists them; those of your own stand in `[apps.NAME]`"),
+                None => problem
+                    .help("`sluss wall protocols` lists them; those of your own stand in `[apps.NAME]`"),
             });
             return None;
         };
@@ -413,7 +420,8 @@ impl Writer<'_> {
     /// What an application of the policy's own is told by: any of it.
     fn own_app(&mut self, at: usize) -> String {
         let app = &self.known.apps[at];
-        let mut tests: Vec<String> = app.names.iter().filter_map(|name| self.in_domain(name, false)).collect();
+        let mut tests: Vec<String> =
+            app.names.iter().filter_map(|name| self.in_domain(name, false)).collect();
         tests.extend(app.tests.iter().cloned());
         if !app.payloads.is_empty() {
             let own = &mut self.program.vocabulary.own;

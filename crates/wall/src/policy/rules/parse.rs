@@ -233,7 +233,8 @@ impl<'t> Parser<'t> {
                 Kind::Word if !is_in_set && word == "in" && self.word_at(self.at + 1).starts_with('@') => {
                     self.next();
                     let name = self.next().span;
-                    parts.push(Part::Set { name: name.start + 1..name.end, span: token.span.start..name.end });
+                    parts
+                        .push(Part::Set { name: name.start + 1..name.end, span: token.span.start..name.end });
                     (begins, is_negated) = (false, false);
                 }
                 _ => {
@@ -274,7 +275,9 @@ impl<'t> Parser<'t> {
                 Word::Sni(self.names("a domain, such as example.com, or @NAME of a set")?)
             }
             "state" => Word::State(self.names("new, established, related or invalid")?),
-            "confidence" => Word::Confidence(self.name("how sure: payload, partial, related, address or port")?),
+            "confidence" => {
+                Word::Confidence(self.name("how sure: payload, partial, related, address or port")?)
+            }
             "from" => Word::From(self.name("`initiator` or `responder`")?),
             "in" => Word::In(self.name("an interface")?),
             "out" => Word::Out(self.name("an interface")?),
@@ -325,7 +328,8 @@ impl<'t> Parser<'t> {
             let number = self.name("how many packets may come at once")?;
             burst = self.text[number.clone()].parse::<u32>().ok().filter(|burst| *burst > 0);
             if burst.is_none() {
-                let message = format!("`{}` is no number of packets", wire::in_one_line(&self.text[number.clone()]));
+                let message =
+                    format!("`{}` is no number of packets", wire::in_one_line(&self.text[number.clone()]));
                 return Err(Problem::new(Code::Rate, number, message).label("1 or more"));
             }
             span.end = number.end;
@@ -402,7 +406,8 @@ impl<'t> Parser<'t> {
             }
             other => {
                 let message = format!("`{}` cannot stand behind a verdict", wire::in_one_line(other));
-                Err(Problem::new(Code::Modifier, token.span, message).label("expected `log`, or `mark` and a number"))
+                Err(Problem::new(Code::Modifier, token.span, message)
+                    .label("expected `log`, or `mark` and a number"))
             }
         }
     }

@@ -86,7 +86,10 @@ mod tests {
     fn texts_are_split() {
         assert_eq!(
             words("tcp[13]&2!=0 and in @bad => drop(log)--x\nnot(a) => accept -- y"),
-            ["tcp", "[", "13", "]", "&", "2", "!", "=", "0", "and", "in", "@bad", "=>", "drop", "(", "log", ")", "not", "(", "a", ")", "=>", "accept", ""]
+            [
+                "tcp", "[", "13", "]", "&", "2", "!", "=", "0", "and", "in", "@bad", "=>", "drop", "(",
+                "log", ")", "not", "(", "a", ")", "=>", "accept", ""
+            ]
         );
         assert_eq!(words("sni \"a b\" \" é"), ["sni", "\"a b\"", "\"", "é", ""]);
         assert_eq!(words("=> drop--gone"), ["=>", "drop", ""]);
