@@ -484,9 +484,17 @@ impl Judge {
         let settings = self.policy.settings();
         let faults = settings.faults;
         let on_undecided = settings.undecided;
-        let is_full = tag.sight.is_some_and(|sight| sight.is_new) && self.spy.flows() >= self.spy.capacity();
-        if is_full && faults.table_full == OnFault::Closed {
-            return Verdict { action: Action::Drop, basis: Basis::Fault(Fault::TableFull) };
+        if faults.table_full == OnFault::Closed
+            && let Some(sight) = tag.sight
+        {
+            let is_full = self.spy.flows() >= self.spy.capacity();
+            let state = self.states.of(sight.slot);
+            if sight.is_new && is_full {
+                state.refuse();
+            }
+            if state.is_refused() {
+                return Verdict { action: Action::Drop, basis: Basis::Fault(Fault::TableFull) };
+            }
         }
         let fault = match tag.progress {
             Progress::NoRoom => Some((Fault::RingFull, faults.ring_full)),
@@ -505,11 +513,17 @@ impl Judge {
                 if let Some((fault, OnFault::Closed)) = fault {
                     return Verdict { action: Action::Drop, basis: Basis::Fault(fault) };
                 }
+                if on_undecided == Undecided::Rules {
+                    return match self.asked(packet, true, scratch) {
+                        Answer::Rule(rule) => self.rule(rule),
+                        Answer::None | Answer::Open => self.default(),
+                    };
+                }
                 // Without the handshake nothing would ever be said.
                 let says_something = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
                 let action = match on_undecided {
                     Undecided::Drop if says_something => Action::Drop,
-                    Undecided::Drop | Undecided::Forward => Action::Accept,
+                    Undecided::Drop | Undecided::Forward | Undecided::Rules => Action::Accept,
                 };
                 Verdict { action, basis: Basis::Undecided }
             }
