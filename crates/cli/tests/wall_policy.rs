@@ -150,7 +150,7 @@ fn the_unit_is_one_that_systemd_takes() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         return say("SKIPPED: the unit is not checked: install systemd (Debian) for systemd-analyze");
     }
-    let unit = fs::read_to_string(root().join("examples/sluss-wall.service")).unwrap();
+    let unit = fs::read_to_string(root().join("examples/wall/sluss-wall.service")).unwrap();
     let unit = unit.replace("/usr/bin/sluss", env!("CARGO_BIN_EXE_sluss"));
     let path = scratch("wall-unit").join("sluss-wall.service");
     fs::write(&path, unit).unwrap();

@@ -106,6 +106,9 @@ pub(crate) struct WallBenchArgs {
         long_help = "Write a quarter of a million packets of `churn` into a capture, for other programs, and measure nothing"
     )]
     pub(crate) write: Option<PathBuf>,
+    /// Judge the packets by a policy as well.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, long_help = "Judge the packets by a policy as well; of `cached` and `churn`")]
+    pub(crate) policy: Option<PathBuf>,
     /// Print one line of JSON.
     #[arg(long)]
     pub(crate) json: bool,

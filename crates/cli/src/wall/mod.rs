@@ -7,7 +7,7 @@ mod exact;
 mod filter;
 mod import;
 mod inline;
-mod policy;
+pub(crate) mod policy;
 mod protocols;
 mod ran;
 mod records;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wall::policy::{Policy, Problem};
 
 /// Reads a policy. All that is wrong with it is one failure.
-pub(super) fn read(path: &Path, is_coloured: bool) -> Result<Arc<Policy>, Failure> {
+pub(crate) fn read(path: &Path, is_coloured: bool) -> Result<Arc<Policy>, Failure> {
     let text = text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let read = Policy::read(&text, folder).map_err(|problems| wrong(path, &text, &problems, is_coloured));

@@ -14,6 +14,7 @@
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
 
 mod evidence;
+mod memo;
 mod names;
 mod state;
 
@@ -23,6 +24,7 @@ use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Program
 use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
 use flow::{NoFlow, Packet};
+use memo::Memo;
 use names::NameTable;
 use state::{FlowState, States};
 use std::sync::Arc;
@@ -159,15 +161,32 @@ impl Counts {
 #[derive(Debug)]
 pub struct Prepared {
     policy: Arc<Policy>,
-    programs: Vec<(LinkType, Option<Programs>)>,
+    programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
+}
+
+/// Programs, and what they have answered.
+#[derive(Debug)]
+struct Compiled {
+    programs: Programs,
+    /// With all that is known, and before it is known what the flow speaks.
+    memos: [Option<Memo>; 2],
+}
+
+impl Compiled {
+    fn new(policy: &Policy, linktype: LinkType) -> Option<Compiled> {
+        let programs = policy.compile(linktype).ok()?;
+        let memos = programs.places().map(|places| places.and_then(Memo::new));
+        Some(Compiled { programs, memos })
+    }
 }
 
 impl Prepared {
     /// Compiles a policy for packets of these link types; for others that is done when they come.
     #[must_use]
     pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
-        let programs = linktypes.iter().map(|linktype| (*linktype, policy.compile(*linktype).ok())).collect();
+        let programs =
+            linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
         Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
     }
 
@@ -183,10 +202,12 @@ pub struct Judge {
     policy: Arc<Policy>,
     spy: Spy,
     /// Programs for packets of the link types that came, the last one first; `None` where the rules mean nothing.
-    programs: Vec<(LinkType, Option<Programs>)>,
+    programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
     states: States,
     limits: Vec<Bucket>,
+    /// Whether applications of the policy's own have payloads.
+    has_payloads: bool,
     categories: Vec<u32>,
     counts: Counts,
     generation: u32,
@@ -219,21 +240,29 @@ impl Judge {
     /// # Errors
     /// As [`Spy::new`].
     pub fn new(policy: Arc<Policy>, settings: crate::spy::Settings) -> Result<Judge, SpyError> {
-        let names = Arc::new(NameTable::new(Arc::clone(&policy)));
         let flows = policy.settings().flows;
-        let settings = crate::spy::Settings {
-            flows: flow::Settings {
-                capacity: flows.max,
-                timeouts: flows.timeouts,
-                midstream: flows.midstream,
-                checks_resets: true,
-                ..settings.flows
-            },
-            namer: Some(NamerOf(NameTable::namer(&names))),
-            ..settings
+        let flows = flow::Settings {
+            capacity: flows.max,
+            timeouts: flows.timeouts,
+            midstream: flows.midstream,
+            checks_resets: true,
+            ..settings.flows
         };
+        Judge::with_flows(policy, crate::spy::Settings { flows, ..settings })
+    }
+
+    /// A judge that follows flows as `settings` say, whatever the policy says of that.
+    ///
+    /// # Errors
+    /// As [`Spy::new`].
+    pub fn with_flows(policy: Arc<Policy>, settings: crate::spy::Settings) -> Result<Judge, SpyError> {
+        let names = Arc::new(NameTable::new(Arc::clone(&policy)));
+        let namer = Some(NamerOf(NameTable::namer(&names)));
+        let settings = crate::spy::Settings { namer, ..settings };
         let spy = Spy::new(settings)?;
+        let has_payloads = policy.payloads().next().is_some();
         let mut judge = Judge {
+            has_payloads,
             states: States::new(spy.capacity()),
             limits: limits(&policy),
             counts: Counts::of(&policy),
@@ -270,6 +299,7 @@ impl Judge {
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }
+        self.has_payloads = policy.payloads().next().is_some();
         self.counts = Counts { actions: self.counts.actions, ..Counts::of(&policy) };
         (self.policy, self.programs, self.names) = (policy, programs, names);
         self.categories = categories();
@@ -382,6 +412,10 @@ impl Judge {
         way: Way,
         scratch: &mut Scratch,
     ) -> Result<Answer, Verdict> {
+        let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
+        if !programs.stateless_decides() {
+            return Ok(Answer::Open);
+        }
         self.fill_way(way, &mut scratch.row);
         let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
         let answer = programs.stateless((packet.frame, packet.wire_len), &scratch.row, &mut scratch.values);
@@ -425,7 +459,7 @@ impl Judge {
                 NotIp::Rules => {}
             }
         }
-        if let Some(sight) = tag.sight {
+        if let Some(sight) = tag.sight.filter(|_| self.has_payloads) {
             let state = self.states.of(sight.slot);
             let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
             if start < end && state.looks_at_payload() {
@@ -450,9 +484,17 @@ impl Judge {
         let settings = self.policy.settings();
         let faults = settings.faults;
         let on_undecided = settings.undecided;
-        let is_full = tag.sight.is_some_and(|sight| sight.is_new) && self.spy.flows() >= self.spy.capacity();
-        if is_full && faults.table_full == OnFault::Closed {
-            return Verdict { action: Action::Drop, basis: Basis::Fault(Fault::TableFull) };
+        if faults.table_full == OnFault::Closed
+            && let Some(sight) = tag.sight
+        {
+            let is_full = self.spy.flows() >= self.spy.capacity();
+            let state = self.states.of(sight.slot);
+            if sight.is_new && is_full {
+                state.refuse();
+            }
+            if state.is_refused() {
+                return Verdict { action: Action::Drop, basis: Basis::Fault(Fault::TableFull) };
+            }
         }
         let fault = match tag.progress {
             Progress::NoRoom => Some((Fault::RingFull, faults.ring_full)),
@@ -471,11 +513,17 @@ impl Judge {
                 if let Some((fault, OnFault::Closed)) = fault {
                     return Verdict { action: Action::Drop, basis: Basis::Fault(fault) };
                 }
+                if on_undecided == Undecided::Rules {
+                    return match self.asked(packet, true, scratch) {
+                        Answer::Rule(rule) => self.rule(rule),
+                        Answer::None | Answer::Open => self.default(),
+                    };
+                }
                 // Without the handshake nothing would ever be said.
                 let says_something = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
                 let action = match on_undecided {
                     Undecided::Drop if says_something => Action::Drop,
-                    Undecided::Drop | Undecided::Forward => Action::Accept,
+                    Undecided::Drop | Undecided::Forward | Undecided::Rules => Action::Accept,
                 };
                 Verdict { action, basis: Basis::Undecided }
             }
@@ -486,9 +534,13 @@ impl Judge {
     fn asked(&mut self, packet: &Packet<'_>, is_known: bool, scratch: &mut Scratch) -> Answer {
         let Scratch { row, values, .. } = scratch;
         let bytes = (packet.frame, packet.wire_len);
-        let Some(programs) = self.programs(packet.linktype) else { return Answer::None };
-        let answer =
-            if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
+        let Some(Compiled { programs, memos }) = self.compiled(packet.linktype) else { return Answer::None };
+        let mut ask =
+            || if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
+        let answer = match &mut memos[usize::from(!is_known)] {
+            Some(memo) => memo.answer(row, ask),
+            None => ask(),
+        };
         if let Answer::Rule(rule) = answer
             && let Some(rule) = self.policy.rules().get(rule as usize)
         {
@@ -543,10 +595,15 @@ impl Judge {
     /// The programs for packets of a link type.
     #[inline]
     fn programs(&mut self, linktype: LinkType) -> Option<&Programs> {
+        self.compiled(linktype).map(|compiled| &compiled.programs)
+    }
+
+    #[inline]
+    fn compiled(&mut self, linktype: LinkType) -> Option<&mut Compiled> {
         if self.programs.first().is_none_or(|(known, _)| *known != linktype) {
             self.bring_to_front(linktype);
         }
-        self.programs[0].1.as_ref()
+        self.programs[0].1.as_mut()
     }
 
     #[cold]
@@ -555,7 +612,7 @@ impl Judge {
             Some(at) => self.programs[..=at].rotate_right(1),
             None => {
                 self.programs.truncate(KINDS_MAX - 1);
-                self.programs.insert(0, (linktype, self.policy.compile(linktype).ok()));
+                self.programs.insert(0, (linktype, Compiled::new(&self.policy, linktype)));
             }
         }
     }

@@ -16,6 +16,9 @@ const ACCEPTED: u8 = 1;
 /// The higher end was let through first.
 const BY_HIGHER: u8 = 4;
 
+/// It came when the table of flows was full, and nothing of it is let through.
+const REFUSED: u8 = 8;
+
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowState {
@@ -54,6 +57,16 @@ impl FlowState {
     pub(super) fn from(&self, direction: Direction) -> u32 {
         let first = if self.flags & BY_HIGHER == 0 { Direction::Up } else { Direction::Down };
         if !self.has_accepted() || first == direction { 1 } else { 2 }
+    }
+
+    /// Nothing of the flow is let through.
+    pub(super) fn refuse(&mut self) {
+        self.flags |= REFUSED;
+    }
+
+    /// Whether that is so.
+    pub(super) fn is_refused(&self) -> bool {
+        self.flags & REFUSED != 0
     }
 
     /// Bits of own applications.

@@ -129,7 +129,12 @@ fn what_is_not_known_yet_is_a_matter_of_policy() {
         segment(true, "PA", 109, "TP/1.1\r\n\r\n"),
     ];
     assert_eq!(letters(&drop("app HTTP => accept"), &silent), "ada");
-    assert_eq!(letters(&rules("app HTTP => accept"), &silent), "aaa");
+    assert_eq!(letters(&rules("app HTTP => accept"), &silent), "dda");
+    let forward = format!("undecided = 'forward'\n{}", rules("app HTTP => accept"));
+    assert_eq!(letters(&forward, &silent), "aaa");
+    // What begins outside does not pass since a rule asks for more.
+    let outside = "app BitTorrent => reject\nsrc host 10.0.0.2 => accept";
+    assert_eq!(letters(&rules(outside), &silent), "ddd");
     // Rules that decide whatever the flow speaks are not waited with.
     assert_eq!(letters(&drop("dst port 8022 => accept\napp HTTP => drop"), &silent), "aaa");
 }
@@ -216,7 +221,7 @@ fn interfaces_are_known_by_their_names() {
 #[test]
 fn sets_and_applications_of_ones_own() {
     let sets = "rules = '''\nsni in @bad => drop\nhost in @hosts => reject\notherwise => accept\n'''\nsets.bad = ['example.org']\nsets.hosts = ['10.0.0.9']";
-    assert_eq!(letters(sets, &connection()), "aaadd");
+    assert_eq!(letters(sets, &connection()), "rrrdd");
     let payload =
         "rules = '''\napp mine => drop\notherwise => accept\n'''\n[apps.mine]\npayload = 'GET / HT'";
     assert_eq!(letters(payload, &connection()), "aaadd");
@@ -250,6 +255,26 @@ fn another_policy_keeps_flows() {
     judge.burst(&packets, Way::default(), &mut verdicts);
     assert_eq!(verdicts.map(|verdict| verdict.action), [Action::Reject; 2]);
     assert_eq!(judge.counts().rules[0].packets, 2);
+}
+
+#[test]
+fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
+    let text = |full: &str| {
+        format!("rules = 'state {{new, established}} => accept'\nflows.max = 2\nfail.table_full = '{full}'")
+    };
+    let frames: Vec<Vec<u8>> =
+        [1, 2, 1, 2].iter().map(|host| udp(&format!("10.0.0.{host}:9"), "10.0.0.9:53")).collect();
+    assert_eq!(letters_in(&mut judge(&text("closed")), &frames, Way::default(), 1), "adad");
+    assert_eq!(letters_in(&mut judge(&text("open")), &frames, Way::default(), 1), "aaaa");
+}
+
+#[test]
+fn a_flow_that_nobody_knows_is_unknown_and_others_are_not() {
+    let policy = format!("undecided = 'forward'\n{}", rules("app Unknown => drop\notherwise => accept"));
+    assert_eq!(letters(&policy, &connection()), "aaaaa");
+    let mut frames = connection();
+    frames[3] = segment(true, "PA", 101, "\u{1}\u{2}\u{3}");
+    assert_eq!(letters(&policy, &frames[..4]), "aaad");
 }
 
 #[test]

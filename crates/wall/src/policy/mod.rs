@@ -42,7 +42,7 @@ pub(crate) use vocabulary::{Input, Vocabulary};
 
 use dpi::{Details, Protocol};
 use names::DomainSet;
-use pflang::internals::ir::{Node, NodeId};
+use pflang::internals::ir::{Cond, Node, NodeId, Value};
 use pflang::{Compiler, Dialect, Limits, LinkType, Matcher};
 use rules::{Known, Program};
 use sets::Sets;
@@ -328,7 +328,11 @@ impl Policy {
         let is_asked = inputs.iter().any(|input| input.is_of_identification());
         let early = if is_asked { Some(without(Input::is_of_identification)?) } else { None };
         let stateless = without(|input| !input.is_of_packet())?;
-        Ok(Programs { whole, early, stateless, rules: self.program.rules.len() as u32 })
+        let graph = stateless.graph();
+        let stateless_decides =
+            !matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
+        let stateless_decides = stateless_decides || !stateless.handlers().any(|name| name == OPEN);
+        Ok(Programs { whole, early, stateless, stateless_decides, rules: self.program.rules.len() as u32 })
     }
 
     /// Bytes that names and sets of domains take, about.
@@ -380,6 +384,8 @@ pub struct Programs {
     early: Option<Matcher>,
     /// Without a look at the flow.
     stateless: Matcher,
+    /// Whether that decides anything.
+    stateless_decides: bool,
     rules: u32,
 }
 
@@ -422,6 +428,17 @@ impl Programs {
         self.answer(&self.stateless, packet, row, values)
     }
 
+    /// Whether the stateless program decides anything.
+    #[inline]
+    pub(crate) fn stateless_decides(&self) -> bool {
+        self.stateless_decides
+    }
+
+    /// The places of the row that the programs read, if they read nothing of packets: with all known, and before that.
+    pub(crate) fn places(&self) -> [Option<Vec<usize>>; 2] {
+        [places(&self.whole), places(self.early.as_ref().unwrap_or(&self.whole))]
+    }
+
     /// Nodes that a packet passes at most, in each of these graphs.
     #[must_use]
     pub fn longest_paths(&self) -> [usize; 3] {
@@ -438,6 +455,34 @@ impl Programs {
         let count = |matcher: &Matcher| matcher.graph().node_count();
         [count(&self.whole), self.early.as_ref().map_or(0, count), count(&self.stateless)]
     }
+}
+
+/// The places of its row that a program reads; `None` if it reads something of the packet.
+fn places(matcher: &Matcher) -> Option<Vec<usize>> {
+    let graph = matcher.graph();
+    let mut values = Vec::new();
+    for id in graph.topological() {
+        match graph.node(id) {
+            Node::Leaf(_) => {}
+            Node::Branch { cond, .. } => match graph.pool.get_cond(*cond) {
+                Cond::Bounds { .. } => return None,
+                _ => values.extend(graph.pool.cond_operands(*cond)),
+            },
+            Node::Switch(switch) => values.push(switch.value),
+        }
+    }
+    let mut places = Vec::new();
+    while let Some(value) = values.pop() {
+        match graph.pool.get(value) {
+            Value::Const(_) => {}
+            Value::Input(slot) => places.push(slot as usize),
+            Value::Len | Value::Load { .. } => return None,
+            Value::Op(_, a, b) => values.extend([a, b]),
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    Some(places)
 }
 
 /// Tests on the longest way through a program.

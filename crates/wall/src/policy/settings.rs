@@ -22,11 +22,13 @@ pub enum Mode {
     Monitor,
 }
 
-/// What becomes of packets with payload while it is not known what their flow speaks, and a rule that asks for it has been come to.
+/// What becomes of packets while it is not known what their flow speaks, and a rule that asks for it has been come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undecided {
-    /// They go on.
+    /// A test of what the flow speaks does not hold: the rules decide with nothing known.
     #[default]
+    Rules,
+    /// They go on.
     Forward,
     /// They are dropped.
     Drop,
@@ -280,7 +282,11 @@ impl Reader<'_> {
                 }
                 "default" => self.choice(value, &ACTIONS, &mut settings.default),
                 "undecided" => {
-                    let choices = [("forward", Undecided::Forward), ("drop", Undecided::Drop)];
+                    let choices = [
+                        ("rules", Undecided::Rules),
+                        ("forward", Undecided::Forward),
+                        ("drop", Undecided::Drop),
+                    ];
                     self.choice(value, &choices, &mut settings.undecided);
                 }
                 "not_ip" => {

@@ -11,6 +11,7 @@ use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::plural::counted;
 use crate::terminal::{Terminal, print};
+use crate::wall::policy;
 use dpi::worker::{Options, WorkerError};
 use flow::{Packet, Timeouts};
 use frames::{Reel, Stamped};
@@ -19,7 +20,10 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
+use wall::judge::{Judge, Verdict, Way};
+use wall::policy::Policy;
 use wall::spy::{Settings, Spy, SpyError, Tag};
 use wire::LinkType;
 
@@ -56,7 +60,7 @@ struct Measured {
 
 /// A spy, its packets' clock, and what it was given.
 struct Bed {
-    spy: Spy,
+    who: Who,
     now_ps: u64,
     packets: u64,
     bytes: u64,
@@ -78,6 +82,9 @@ pub(super) fn run(args: &WallBenchArgs, terminal: &Terminal) -> Result<Outcome, 
         Some(path) => Reel::of_capture(path, copied),
         None => Ok(Reel::made(copied)),
     };
+    if args.policy.is_some() && args.mode == WallMode::Synflood {
+        return Err(Failure::user("`--policy` goes with `cached` and `churn`").help("leave one of them out"));
+    }
     if let Some(path) = &args.write {
         if args.mode != WallMode::Churn {
             return Err(Failure::user("`--write` writes the new flows of `--mode churn`"));
@@ -102,6 +109,47 @@ pub(super) fn run(args: &WallBenchArgs, terminal: &Terminal) -> Result<Outcome, 
     Ok(Outcome::Done)
 }
 
+/// Who looks at packets: a spy, or a judge with one.
+enum Who {
+    Spy(Box<Spy>),
+    Judge(Box<Judge>),
+}
+
+impl Who {
+    fn new(policy: Option<&Arc<Policy>>, settings: Settings) -> Result<Who, SpyError> {
+        Ok(match policy {
+            None => Who::Spy(Box::new(Spy::new(settings)?)),
+            Some(policy) => Who::Judge(Box::new(Judge::with_flows(Arc::clone(policy), settings)?)),
+        })
+    }
+
+    fn spy(&self) -> &Spy {
+        match self {
+            Who::Spy(spy) => spy,
+            Who::Judge(judge) => judge.spy(),
+        }
+    }
+
+    fn spy_mut(&mut self) -> &mut Spy {
+        match self {
+            Who::Spy(spy) => spy,
+            Who::Judge(judge) => judge.spy_mut(),
+        }
+    }
+
+    #[inline]
+    fn burst(&mut self, packets: &[Packet<'_>], tags: &mut [Tag]) {
+        match self {
+            Who::Spy(spy) => spy.burst(packets, tags),
+            Who::Judge(judge) => {
+                let mut verdicts = [Verdict::NONE; BURST];
+                judge.burst(packets, Way::default(), &mut verdicts);
+                std::hint::black_box(&verdicts);
+            }
+        }
+    }
+}
+
 impl Bed {
     fn new(args: &WallBenchArgs, terminal: &Terminal) -> Result<Bed, Failure> {
         let never = Timeouts::NEVER;
@@ -120,16 +168,19 @@ impl Bed {
             ..Settings::default()
         };
         let options = Options { guess: false, ..Options::default() };
-        let mut spy = match Spy::new(settings(Some(options))) {
+        let policy =
+            args.policy.as_deref().map(|path| policy::read(path, terminal.colour_stderr)).transpose()?;
+        let new = |ndpi| Who::new(policy.as_ref(), settings(ndpi));
+        let mut who = match new(Some(options)) {
             Err(SpyError::Worker(why)) => {
                 terminal.tell(&without_ndpi(&why));
-                Spy::new(settings(None))
+                new(None)
             }
-            spy => spy,
+            who => who,
         }
         .map_err(|error| Failure::user(format!("--flows: {error}")))?;
-        spy.populate();
-        Ok(Bed { spy, now_ps: 0, packets: 0, bytes: 0, tags: [Tag::default(); BURST] })
+        who.spy_mut().populate();
+        Ok(Bed { who, now_ps: 0, packets: 0, bytes: 0, tags: [Tag::default(); BURST] })
     }
 
     /// Looks at packets that come one behind the other on a line.
@@ -142,7 +193,7 @@ impl Bed {
             self.bytes += u64::from(place.wire_len);
         }
         self.packets += count as u64;
-        self.spy.burst(&packets[..count], &mut self.tags[..count]);
+        self.who.burst(&packets[..count], &mut self.tags[..count]);
     }
 
     fn play_reel(&mut self, reel: &Reel, frames: Range<usize>) {
@@ -156,7 +207,7 @@ impl Bed {
             wall: Instant::now(),
             packets: self.packets,
             bytes: self.bytes,
-            flows: self.spy.counters().created,
+            flows: self.who.spy().counters().created,
         }
     }
 
@@ -165,11 +216,11 @@ impl Bed {
         Measured {
             packets: self.packets - begin.packets,
             bytes: self.bytes - begin.bytes,
-            new_flows: self.spy.counters().created - begin.flows,
+            new_flows: self.who.spy().counters().created - begin.flows,
             dp_cpu_s: cpu_s() - begin.cpu_s,
             wall_s: begin.wall.elapsed().as_secs_f64(),
-            worker_cpu_s: self.spy.worker_cpu_seconds(),
-            ring_full: self.spy.tier2().map_or(0, |(counters, _)| counters.ring_full),
+            worker_cpu_s: self.who.spy().worker_cpu_seconds(),
+            ring_full: self.who.spy().tier2().map_or(0, |(counters, _)| counters.ring_full),
             ..Measured::default()
         }
     }
@@ -193,10 +244,11 @@ impl Bed {
         for _ in 0..PASSES_MAX {
             for burst in bursts(reel) {
                 self.play_reel(reel, burst);
-                self.spy.make_room();
+                self.who.spy_mut().make_room();
             }
-            self.spy.wait();
-            let now = (self.spy.identified(), self.spy.tier2().map(|(counters, _)| counters.submitted));
+            self.who.spy_mut().wait();
+            let now =
+                (self.who.spy().identified(), self.who.spy().tier2().map(|(counters, _)| counters.submitted));
             if before == Some(now) {
                 return;
             }
@@ -223,9 +275,9 @@ impl Bed {
 
     /// All flows are there still: those that are identified, and the others.
     fn count_open(&self, measured: &mut Measured) {
-        let identified = self.spy.identified();
+        let identified = self.who.spy().identified();
         measured.decided = identified.tier1 + identified.ndpi;
-        measured.undecided = (self.spy.flows() as u64).saturating_sub(measured.decided);
+        measured.undecided = (self.who.spy().flows() as u64).saturating_sub(measured.decided);
     }
 
     /// The packets of a capture again and again, each time as other flows.
@@ -239,7 +291,7 @@ impl Bed {
                 reel.renumber(burst.clone(), pass);
                 bed.play_reel(&reel, burst);
                 // The worker may be slower than the replay, which has no rate of its own.
-                bed.spy.make_room();
+                bed.who.spy_mut().make_room();
                 at += 1;
                 if at == bursts.len() {
                     (at, pass) = (0, pass.wrapping_add(1));
@@ -247,9 +299,9 @@ impl Bed {
             })
             .ring_full;
         // The last words of all flows, for which there is time now: a ring that is full loses nothing.
-        self.spy.finish();
+        self.who.spy_mut().finish();
         let mut measured = Measured { ring_full, ..self.measured(&begin) };
-        measured.undecided = self.spy.identified().nobody;
+        measured.undecided = self.who.spy().identified().nobody;
         measured.decided = measured.new_flows.saturating_sub(measured.undecided);
         measured
     }
@@ -260,13 +312,13 @@ impl Bed {
         let pass = |bed: &mut Bed, protocols: &mut dyn FnMut(usize, u16)| {
             for burst in open.chunks(BURST) {
                 bed.play(burst.len(), |at, time_ns| reel.packet(burst[at], time_ns));
-                bed.spy.make_room();
+                bed.who.spy_mut().make_room();
                 burst.iter().zip(&bed.tags).for_each(|(&at, tag)| protocols(at, tag.protocol));
             }
         };
         for _ in 0..100 {
             pass(self, &mut |_, _| {});
-            self.spy.wait();
+            self.who.spy_mut().wait();
         }
         let mut known = HashMap::new();
         pass(self, &mut |at, protocol| {
@@ -328,7 +380,7 @@ impl Bed {
         line(decided, measured.decided.to_string());
         line(undecided, measured.undecided.to_string());
         line("CPU time, data plane", format!("{dp_cpu_s:.2} s"));
-        match self.spy.tier2() {
+        match self.who.spy().tier2() {
             Some((counters, lost)) => {
                 line("CPU time, nDPI", format!("{worker_cpu_s:.2} s, its start included"));
                 line("packets for nDPI", counters.submitted.to_string());
@@ -341,7 +393,7 @@ impl Bed {
             "sustained",
             format!("{:.1} Gbit/s, {:.2} s from start to end", bytes as f64 * 8e-9 / wall_s, wall_s),
         );
-        line("memory for flows", format!("{} MiB", self.spy.memory() >> 20));
+        line("memory for flows", format!("{} MiB", self.who.spy().memory() >> 20));
         text
     }
 }

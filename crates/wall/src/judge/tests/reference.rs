@@ -206,6 +206,13 @@ impl Reference {
                 }
                 self.verdict(rule)
             }
+            Err(()) if self.policy.settings().undecided == Undecided::Rules => {
+                let rule = self.first(0, packet, &row).unwrap();
+                for limit in rule.map_or(&[][..], |rule| &self.policy.rules()[rule].limits) {
+                    self.limits[*limit].take(packet.time_ns);
+                }
+                self.verdict(rule)
+            }
             Err(()) => {
                 let says = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
                 let is_dropped = says && self.policy.settings().undecided == Undecided::Drop;
@@ -304,7 +311,7 @@ impl Random {
 
     fn policy(&mut self) -> String {
         let default = self.of(&["accept", "drop", "reject"]);
-        let undecided = self.of(&["forward", "drop"]);
+        let undecided = self.of(&["forward", "drop", "rules"]);
         format!(
             "default = '{default}'\nundecided = '{undecided}'\nrules = '''\n{}'''\n[sets]\nnames = ['www.example.com', 'example.org']\nhosts = ['198.51.100.80', '2001:db8:2::/64']\n",
             self.rules(2)

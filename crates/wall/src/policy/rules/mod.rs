@@ -412,8 +412,13 @@ impl Writer<'_> {
             });
             return None;
         };
-        let (app, master) = (self.uses(Input::App), self.uses(Input::Master));
+        let app = self.uses(Input::App);
         let number = protocol.number();
+        if protocol.is_unknown() {
+            // Most flows are carried by nothing that has a name.
+            return Some(format!("{app} = {number}"));
+        }
+        let master = self.uses(Input::Master);
         Some(format!("{app} = {number} or {master} = {number}"))
     }
 
