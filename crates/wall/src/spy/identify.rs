@@ -144,7 +144,7 @@ impl Spy {
         if asker.submit(question, packet, waits) == Err(Refused::Full)
             && let Some(look) = self.tracker.value_mut(slot)
         {
-            look.note_unasked();
+            look.note_ring_full();
         }
     }
 
