@@ -275,12 +275,11 @@ impl Spy {
                 asker.question(at).changes.push(Change { from, tag: now });
             }
         }
-        if answer.done {
-            if let Some(asker) = &mut self.asker
-                && !self.deferred.iter().any(|deferred| deferred.question == at)
-            {
-                asker.close(at);
-            }
+        if answer.done
+            && let Some(asker) = &mut self.asker
+            && !self.deferred.iter().any(|deferred| deferred.question == at)
+        {
+            asker.close(at);
         }
     }
 
