@@ -1,8 +1,8 @@
-//! What shells offer, from the scripts that they are given.
+//! What shells offer, from the scripts that they are given, and what help says of each command.
 
 mod common;
 
-use common::{run, stdout};
+use common::{run, sluss, stdout};
 use std::process::Command;
 
 /// What is offered for the last of these words, and what is said of files.
@@ -72,4 +72,58 @@ fn fish_offers_values_behind_flags() {
         let offered = offered(words).unwrap_or_default();
         assert!(offered.starts_with(first), "{words}: {offered}");
     }
+}
+
+/// A terminal of 24 lines and 80 columns, with a line for the next command.
+#[test]
+fn short_help_fits_a_screen_and_long_help_has_all() {
+    let help = |words: &[&str]| stdout(&sluss(words).env("COLUMNS", "80").output().unwrap());
+    for command in [
+        "",
+        "filter",
+        "compile",
+        "explain",
+        "trace",
+        "blast",
+        "run",
+        "snsh",
+        "apps",
+        "bench",
+        "bench engine",
+        "bench rules",
+        "bench wall",
+        "ps",
+        "top",
+        "completions",
+        "man",
+        "wall",
+        "wall spy",
+        "wall filter",
+        "wall import",
+        "wall run",
+        "wall check",
+        "wall test",
+        "wall why",
+        "wall reload",
+        "wall stats",
+        "wall protocols",
+        "set",
+        "set build",
+        "set check",
+        "set test",
+        "set stats",
+    ] {
+        let words = || command.split_whitespace();
+        let [short, same, long] = [
+            words().chain(["--help"]).collect::<Vec<_>>(),
+            words().chain(["-h"]).collect(),
+            ["help"].into_iter().chain(words()).collect(),
+        ]
+        .map(|words| help(&words));
+        assert_eq!(short, same, "{command}");
+        assert!(short.lines().count() <= 23, "{command}: {} lines\n{short}", short.lines().count());
+        assert!(!short.contains("--color") && long.contains("--color"), "{command}\n{short}\n{long}");
+        assert!(short.lines().chain(long.lines()).all(|line| line.chars().count() <= 80), "{command}");
+    }
+    assert!(help(&["help", "filter"]).contains("\n      --dialect <NAME>  Depart from libpcap's meaning"));
 }

@@ -468,55 +468,6 @@ fn the_object_of_a_trace_has_values_places_and_what_was_not_asked() {
     );
 }
 
-/// A terminal of 24 lines and 80 columns, with a line for the next command.
-#[test]
-fn short_help_fits_a_screen_and_long_help_has_all() {
-    let help = |words: &[&str]| stdout(&sluss(words).env("COLUMNS", "80").output().unwrap());
-    for command in [
-        "",
-        "filter",
-        "compile",
-        "explain",
-        "trace",
-        "blast",
-        "run",
-        "snsh",
-        "apps",
-        "bench",
-        "bench engine",
-        "bench rules",
-        "bench wall",
-        "ps",
-        "top",
-        "completions",
-        "man",
-        "wall",
-        "wall spy",
-        "wall filter",
-        "wall import",
-        "wall run",
-        "wall check",
-        "wall test",
-        "wall why",
-        "wall reload",
-        "wall stats",
-        "wall protocols",
-    ] {
-        let words = || command.split_whitespace();
-        let [short, same, long] = [
-            words().chain(["--help"]).collect::<Vec<_>>(),
-            words().chain(["-h"]).collect(),
-            ["help"].into_iter().chain(words()).collect(),
-        ]
-        .map(|words| help(&words));
-        assert_eq!(short, same, "{command}");
-        assert!(short.lines().count() <= 23, "{command}: {} lines\n{short}", short.lines().count());
-        assert!(!short.contains("--color") && long.contains("--color"), "{command}\n{short}\n{long}");
-        assert!(short.lines().chain(long.lines()).all(|line| line.chars().count() <= 80), "{command}");
-    }
-    assert!(help(&["help", "filter"]).contains("\n      --dialect <NAME>  Depart from libpcap's meaning"));
-}
-
 #[test]
 fn a_dumb_terminal_gets_no_colours_unless_they_are_asked_for() {
     use std::io::Read;

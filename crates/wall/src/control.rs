@@ -135,6 +135,9 @@ impl Control {
     }
 }
 
+/// Source and destination, their ports, and the protocol over IP.
+type Tuple = (IpAddr, IpAddr, Option<(u16, u16)>, u8);
+
 /// What became of a packet, as records tell of it.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -144,7 +147,7 @@ pub struct Event {
     policy: Arc<Policy>,
     flow: Option<Record>,
     /// Addresses, ports and protocol of the packet.
-    tuple: Option<(IpAddr, IpAddr, Option<(u16, u16)>, u8)>,
+    tuple: Option<Tuple>,
 }
 
 impl Event {

@@ -294,7 +294,7 @@ fn counts_of_packets_carry() {
     let packet = Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 1 };
     let mut flow = Flow::new((), Direction::Up, 0);
     flow.packets_low[decoded.direction.index()] = u32::MAX;
-    flow.count(&decoded, &packet);
+    flow.count(&decoded, &packet, false);
     assert_eq!(flow.stats().packets, [0, 1 << 32]);
     // Key, generation and this are two cache lines.
     assert_eq!(size_of::<Flow<[u64; 3]>>() + 48, 128);

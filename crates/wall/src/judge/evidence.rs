@@ -86,7 +86,7 @@ impl Evidence {
             Progress::Lost => ("app", "not known: nDPI was lost before it answered".to_owned()),
         });
         if let Some(flow) = &self.flow {
-            if flow.verdict.evidence != "" {
+            if !flow.verdict.evidence.is_empty() {
                 facts.push(("told by", flow.verdict.evidence.to_owned()));
             }
             if let Some(sni) = flow.details.as_ref().and_then(|details| details.sni.as_deref()) {

@@ -729,7 +729,7 @@ fn ports(text: &str) -> Option<String> {
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     for (at, part) in text.split('|').enumerate() {
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             bytes.extend_from_slice(part.as_bytes());
             continue;
         }
@@ -737,5 +737,5 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
             bytes.push(u8::from_str_radix(pair, 16).ok().filter(|_| pair.len() == 2)?);
         }
     }
-    (!bytes.is_empty() && text.matches('|').count() % 2 == 0 && bytes.len() <= 1024).then_some(bytes)
+    (!bytes.is_empty() && text.matches('|').count().is_multiple_of(2) && bytes.len() <= 1024).then_some(bytes)
 }

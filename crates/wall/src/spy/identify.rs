@@ -144,7 +144,7 @@ impl Spy {
         if asker.submit(question, packet, waits) == Err(Refused::Full)
             && let Some(look) = self.tracker.value_mut(slot)
         {
-            look.note_unasked();
+            look.note_ring_full();
         }
     }
 
@@ -275,12 +275,11 @@ impl Spy {
                 asker.question(at).changes.push(Change { from, tag: now });
             }
         }
-        if answer.done {
-            if let Some(asker) = &mut self.asker
-                && !self.deferred.iter().any(|deferred| deferred.question == at)
-            {
-                asker.close(at);
-            }
+        if answer.done
+            && let Some(asker) = &mut self.asker
+            && !self.deferred.iter().any(|deferred| deferred.question == at)
+        {
+            asker.close(at);
         }
     }
 

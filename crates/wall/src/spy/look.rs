@@ -56,10 +56,12 @@ const HAS_TIER1: u8 = 4;
 const IS_ASKED: u8 = 8;
 /// A packet of the burst that is looked at waits, or one of another was looked at.
 const PENDING: u8 = 16;
-/// Tier 2 was not asked, as too many flows were being asked about, or its ring was full.
+/// Tier 2 was not asked, as too many flows were being asked about.
 const UNASKED: u8 = 32;
 /// Tier 2 was lost before it answered.
 const LOST: u8 = 64;
+/// Tier 2 did not get a packet, as its ring was full.
+const RING_FULL: u8 = 128;
 
 impl Look {
     pub(super) fn new(number: u32, first: flow::Direction) -> Look {
@@ -96,6 +98,11 @@ impl Look {
         is_news
     }
 
+    /// Takes note that the ring of tier 2 was full.
+    pub(super) fn note_ring_full(&mut self) {
+        self.flags |= RING_FULL;
+    }
+
     /// Takes note that tier 2 was lost before it answered.
     pub(super) fn note_lost(&mut self) {
         self.flags |= LOST;
@@ -106,7 +113,7 @@ impl Look {
     pub(super) fn progress(&self) -> Progress {
         if self.phase == Phase::Settled || self.protocol != 0 {
             Progress::Done
-        } else if self.flags & UNASKED != 0 {
+        } else if self.flags & (UNASKED | RING_FULL) != 0 {
             Progress::NoRoom
         } else if self.flags & LOST != 0 {
             Progress::Lost
