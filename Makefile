@@ -1,5 +1,5 @@
 # Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
-.PHONY: help run test lint docs bench fuzz models miri soak gallery notices static package packages clean
+.PHONY: help run test lint docs bench fuzz models miri soak gallery notices static package packages packages-dpdk clean
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -11,6 +11,9 @@ run:             ## build sluss, filter a real capture, explain a filter, run a 
 
 packages:        ## install the Debian packages that tests and benchmarks use, where allowed
 	@scripts/install-packages.sh
+
+packages-dpdk:   ## install DPDK, some 200 packages: a peer of the benchmark of rule lists
+	@scripts/install-packages.sh scripts/apt-packages-dpdk.txt
 
 test: packages   ## unit, table, golden, differential and fuzz-smoke tests
 	cargo test --workspace

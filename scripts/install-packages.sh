@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of scripts/apt-packages.txt that are missing, where that is allowed.
+# Installs the Debian packages that are missing of scripts/apt-packages.txt, or of the list that is named, where that is allowed.
 # Says what it does, and what is skipped without a package; never fails.
 set -u
 cd "$(dirname "$0")/.." || exit 0
+list=${1:-scripts/apt-packages.txt}
 
 is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 
@@ -13,7 +14,7 @@ find_missing() {
     while read -r name _; do
         case "$name" in '' | '#'*) continue ;; esac
         is_installed "$name" || missing+=("$name")
-    done < scripts/apt-packages.txt
+    done < "$list"
 }
 
 # Why these packages are not there, and what needs each.
@@ -21,17 +22,17 @@ say_skipped() {
     echo "packages: $1; what needs these is skipped:"
     local name
     for name in "${missing[@]}"; do
-        grep -E "^$name +" scripts/apt-packages.txt | sed 's/^/          /'
+        grep -E "^$name +" "$list" | sed 's/^/          /'
     done
 }
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    echo "packages: this is not Debian, so none is installed; scripts/apt-packages.txt says what needs which, and tests that miss one say so"
+    echo "packages: this is not Debian, so none is installed; $list says what needs which, and tests that miss one say so"
     exit 0
 fi
 find_missing
 if [ ${#missing[@]} -eq 0 ]; then
-    echo "packages: all of scripts/apt-packages.txt are installed"
+    echo "packages: all of $list are installed"
     exit 0
 fi
 sudo=()
