@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 
 help:            ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 22
 
 run:             ## build sluss, filter a real capture, explain a filter, run a network of apps, race tcpdump
 	@scripts/demo.sh
