@@ -12,6 +12,9 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// How the names of files with licences begin.
 const FILES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
+/// A crate that is used at build only, but whose C sources are linked, and where in it their licence is.
+const CARRIER: (&str, &str) = ("luajit-src", "luajit2/COPYRIGHT");
+
 /// Writes the page.
 pub(crate) fn run(root: &Path) -> Result<String, Vec<String>> {
     let page = page(root).map_err(|why| vec![why])?;
@@ -92,9 +95,12 @@ fn linked(metadata: &Value) -> Vec<Linked<'_>> {
     let mut seen = BTreeSet::new();
     let mut pending: Vec<String> = first.into_iter().collect();
     while let Some(id) = pending.pop() {
-        let Some(node) = nodes.get(&id).filter(|_| seen.insert(id)) else { continue };
+        // What the carrier itself needs is needed at build only.
+        let is_carrier = id.contains(CARRIER.0);
+        let Some(node) = nodes.get(&id).filter(|_| seen.insert(id) && !is_carrier) else { continue };
         for dependency in list(&node["deps"]) {
-            if list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null()) {
+            let is_linked = list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+            if is_linked || dependency["name"] == CARRIER.0.replace('-', "_") {
                 pending.push(text(&dependency["pkg"]));
             }
         }
@@ -126,6 +132,9 @@ fn files(linked: &Linked<'_>) -> Vec<PathBuf> {
         .filter(|path| path.is_file() && FILES.iter().any(|name| lower(path).starts_with(name)))
         .collect();
     files.sort();
+    if linked.name == CARRIER.0 {
+        files.push(linked.folder.join(CARRIER.1));
+    }
     let is_choice = linked.licence.contains(" OR ") || linked.licence.contains('/');
     match files.iter().find(|path| lower(path).contains("mit")) {
         Some(mit) if is_choice && !linked.licence.contains(" AND ") => vec![mit.clone()],

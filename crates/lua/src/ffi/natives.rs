@@ -143,20 +143,24 @@ impl Core {
                     NonNull::new(freelist.list[freelist.free as usize]).expect("a packet on the list");
                 // SAFETY: as above: it is taken off the list.
                 host.pool().take_back(unsafe { Packet::from_address(address.cast()) });
-                self.packets -= 1;
+                self.packets = self.packets.saturating_sub(1);
             }
         }
         let freed = host.pool().freed();
         let mut bytes = 0;
         for (index, &link) in app.inputs.iter().enumerate() {
             // SAFETY: the link is memory of the engine, and part of the graph.
-            bytes += unsafe { deliver(link, hosted, index) };
+            let (packets, delivered) = unsafe { deliver(link, hosted, index) };
+            self.packets = self.packets.saturating_sub(packets);
+            bytes += delivered;
         }
         let burst = (RING / 10) as u32;
         let done = hosted.turn(host, turn, now_ns(), burst);
         for (index, &link) in app.outputs.iter().enumerate() {
             // SAFETY: as above.
-            bytes -= unsafe { collect(link, hosted, host, index) };
+            let (packets, collected) = unsafe { collect(link, hosted, host, index) };
+            self.packets += packets;
+            bytes -= collected;
         }
         let freed = host.pool().freed() - freed;
         // SAFETY: the counters are memory of the engine.
@@ -179,11 +183,11 @@ pub(super) struct Ends {
     pub(super) links: Vec<*mut Link>,
 }
 
-/// Moves the packets of a link into an input, as many as have room. Returns their bytes.
+/// Moves the packets of a link into an input, as many as have room. Returns their number and bytes.
 ///
 /// # Safety
 /// The link is one of the engine's; its packets belong to it.
-unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> i64 {
+unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> (usize, i64) {
     // SAFETY: as the caller says.
     let link = unsafe { &mut *link };
     let waiting = (link.write - link.read) as usize & (RING - 1);
@@ -204,14 +208,14 @@ unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> i64 {
         (*link.counters.rxpackets).count += count as u64;
         (*link.counters.rxbytes).count += bytes as u64;
     }
-    bytes
+    (count, bytes)
 }
 
-/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns the bytes of all.
+/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns the number and bytes of the others.
 ///
 /// # Safety
 /// As for [`deliver`].
-unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output: usize) -> i64 {
+unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output: usize) -> (usize, i64) {
     // SAFETY: as the caller says; a link of a graph has its counters.
     let (link, sent, sent_bytes, dropped) = unsafe {
         let link = &mut *link;
@@ -219,7 +223,7 @@ unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output:
         let (sent, bytes, dropped) = (counters.txpackets, counters.txbytes, counters.txdrop);
         (link, &mut *sent, &mut *bytes, &mut *dropped)
     };
-    let mut bytes = 0;
+    let (mut packets, mut bytes) = (0, 0);
     while let Some(burst) = hosted.take(output) {
         for packet in burst {
             let len = packet.len() as i64;
@@ -232,10 +236,11 @@ unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output:
                 link.write = next;
                 sent.count += 1;
                 sent_bytes.count += len as u64;
+                packets += 1;
                 bytes += len;
             }
         }
     }
     hosted.taken(output);
-    bytes
+    (packets, bytes)
 }
