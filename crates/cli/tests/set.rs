@@ -33,7 +33,7 @@ fn members_are_told_and_the_exit_code_says_whether_all_are() {
     let output = run(&["set", "test", "--json", arg(&list), "10.0.0.1"]);
     assert_eq!(
         stdout(&output),
-        "{\"answer\":\"yes\",\"asked\":\"10.0.0.1\",\"type\":\"set_test\",\"v\":1}\n"
+        "{\"v\":1,\"type\":\"set_test\",\"asked\":\"10.0.0.1\",\"answer\":\"yes\"}\n"
     );
 }
 

@@ -8,6 +8,7 @@ use super::{Operand, Parser, Step, Value};
 use crate::Span;
 use crate::syntax::ast::{Arith, ArithId, Dir, Expr, ExprId, PairSet, RelOp};
 use crate::syntax::lex::{Sign, TokenKind};
+use crate::syntax::range;
 use crate::syntax::words::Word;
 
 /// A member: the first and the last number, and where it stands.
@@ -53,6 +54,24 @@ impl Parser<'_> {
             self.count_term(at)?;
         }
         Ok(Expr::VlanIn(members.into_iter().map(|(low, high, _)| (low, high)).collect()))
+    }
+
+    /// A number, or two with a dash between, which without blanks are one word.
+    fn number_or_range(&mut self) -> Step<(u32, u32)> {
+        let token = self.peek();
+        if token.kind == TokenKind::Name
+            && let Some([low, high]) = range::ends(self.tokens.text(token), token.span)
+            && let (TokenKind::Number(low), TokenKind::Number(high)) = (low.kind, high.kind)
+        {
+            self.next();
+            return Ok((low, high));
+        }
+        let low = self.expect_number(Expected::Number)?;
+        if self.peek().kind != TokenKind::Sign(Sign::Minus) {
+            return Ok((low, low));
+        }
+        self.next();
+        Ok((low, self.expect_number(Expected::Number)?))
     }
 
     /// Whether `(src,` or `(dst,` comes next: nothing else has a comma there.
@@ -108,14 +127,9 @@ impl Parser<'_> {
         self.next();
         let mut members = Vec::new();
         loop {
+            let (low, high) = self.number_or_range()?;
             let begin = self.peek().span;
-            let low = self.expect_number(Expected::Number)?;
-            let mut high = low;
-            if self.peek().kind == TokenKind::Sign(Sign::Minus) {
-                self.next();
-                high = self.expect_number(Expected::Number)?;
-            }
-            let at = begin.to(self.previous().map_or(begin, |token| token.span));
+            let at = self.previous().map_or(begin, |token| token.span);
             members.push((low.min(high), low.max(high), at));
             if self.next_kind_or(Expected::SetEnd)? != Sign::Comma {
                 return Ok(members);
