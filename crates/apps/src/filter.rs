@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn another_linktype() {
-        let raw = Filter { filter: "tcp port 80".to_owned(), linktype: Some("RAW".to_owned()) };
+        let raw = Filter { linktype: Some("RAW".to_owned()), ..Filter::new("tcp port 80") };
         let mut rig = Rig::new(raw, &["input"], &["output", "rejected"]);
         let send = |rig: &mut Rig, data: &[u8], linktype| {
             rig.send_with("input", data, Metadata { linktype, ..Metadata::default() });

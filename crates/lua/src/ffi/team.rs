@@ -190,9 +190,10 @@ mod tests {
     #[test]
     fn a_queue_keeps_the_order_between_two_threads() {
         const COUNT: usize = 200_000;
-        let queue = Queue::default();
+        let queue = &Queue::default();
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            // The queue itself is shared, not what is in it.
+            scope.spawn(move || {
                 for value in 0..COUNT {
                     let sent = queue.sent.0.load(Ordering::Relaxed);
                     while sent.wrapping_sub(queue.received.0.load(Ordering::Acquire)) == CAPACITY {
