@@ -205,6 +205,7 @@ fn network_order(graph: &Graph) -> Graph {
                     decide::Cond::Cmp(op, a, b) => decide::Cond::Cmp(op, at(a), at(b)),
                     decide::Cond::Test(a, b) => decide::Cond::Test(at(a), at(b)),
                     decide::Cond::Bounds { base, end } => decide::Cond::Bounds { base: at(base), end },
+                    decide::Cond::Member(_) => unreachable!("graphs for bytecode have no tables"),
                 };
                 let cond = new.pool.cond(cond);
                 new.branch(cond, to(*then), to(*els))
