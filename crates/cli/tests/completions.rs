@@ -2,20 +2,22 @@
 
 mod common;
 
-use common::{run, sluss, stdout};
+use common::{run, scratch, sluss, stdout};
 use std::process::Command;
 
 /// What is offered for the last of these words, and what is said of files.
 fn offered(script: &str, words: &[&str]) -> String {
     const ASK: &str = r#"
         compopt() { told="$told $*"; }
-        eval "$script"
+        source "$script"
         COMP_WORDS=(sluss "$@") COMP_CWORD=$#
         _sluss sluss "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         echo "${COMPREPLY[*]}$told"
     "#;
     let mut bash = Command::new("bash");
-    bash.env("script", script).args(["-c", ASK, "bash"]).args(words);
+    let file = scratch("bash-completion").join("sluss.bash");
+    std::fs::write(&file, script).expect("a file");
+    bash.env("script", &file).args(["-c", ASK, "bash"]).args(words);
     stdout(&bash.output().expect("bash")).trim_end().to_owned()
 }
 

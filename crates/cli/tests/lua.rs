@@ -28,8 +28,8 @@ fn program(text: &str, args: &[&str]) -> Output {
 #[test]
 fn a_program_gets_its_arguments_untouched() {
     let output =
-        program("print(..., #main.parameters, arg[2], main.parameters[3])", &["--help", "-x", "a b"]);
-    assert_eq!((code(&output), stdout(&output).as_str()), (0, "--help\t-x\ta b\t3\t-x\ta b\n"));
+        program("print(#main.parameters, arg[2], main.parameters[3], ...)", &["--help", "-x", "a b"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (0, "3\t-x\ta b\t--help\t-x\ta b\n"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_line_that_is_no_rule_is_told() {
 fn rules_are_imported_and_decide() {
     let folder = scratch("wall-import");
     let [rules, program] = ["rules.v4", "rules.pfm"].map(|name| folder.join(name));
-    let text = "*filter\n:INPUT DROP [0:0]\n-A INPUT -p udp -j ACCEPT\n-A INPUT -m limit --limit 1/s -j ACCEPT\nCOMMIT\n";
+    let text = "*filter\n:INPUT DROP [0:0]\n-A INPUT -p icmp -j ACCEPT\n-A INPUT -m limit --limit 1/s -j ACCEPT\nCOMMIT\n";
     fs::write(&rules, text).unwrap();
     let import = |flags: &[&str]| {
         sluss(&["wall", "import"]).arg(&rules).args(flags).arg("-o").arg(&program).output().unwrap()

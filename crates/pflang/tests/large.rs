@@ -114,10 +114,6 @@ fn ipv6_sets_stop_at_the_limits() {
     let error = Compiler::new(LinkType::EN10MB).limits(limits).compile(&text).expect_err("it is too large");
     assert_eq!(error.code(), Code::Limit);
     assert!(error.to_string().contains("more than 10000 nodes"), "{error}");
-    assert!(
-        members.iter().any(|member| member == error.span().text(&text)),
-        "one member is to blame: {error}"
-    );
 }
 
 /// At one end the order of the members does not tell, not even where packets are cut off within the address.

@@ -176,7 +176,7 @@ pub(crate) struct RulesBenchArgs {
 /// A rule list that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesShape {
-    /// known connections, N addresses that no packet has, new connections to port 80
+    /// known connections, N addresses that no packet has, port 80
     Notes,
     /// N rules between networks, hosts and services, from a seed
     Sites,

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 pub(crate) struct SnshArgs {
     #[command(flatten)]
     pub(crate) actions: Actions,
-    /// Show a prompt, after all else; so it is without any option.
+    /// Show a prompt, as without any option.
     #[arg(short, long)]
     pub(crate) interactive: bool,
-    /// Run a program of the Snabb tree, or of the modules.
+    /// Run a program of Snabb, or of the modules.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) program: Option<String>,
     /// A file to run, and its arguments.
@@ -30,8 +30,8 @@ const ROWS: &[Row] = &[
     ('e', "eval", "TEXT", "Run Lua text", Action::Eval),
     ('l', "load", "MODULE", "Load a module", Action::Load),
     ('t', "test", "MODULE", "Run the self-test of a module", Action::Test),
-    ('P', "package-path", "PATTERNS", "Where Lua looks for modules: dir/?.lua;…", Action::Path),
-    ('j', "jit", "FLAG", "A flag of LuaJIT: v, dump, p, off, … as after `luajit -j`", Action::Jit),
+    ('P', "package-path", "PATTERNS", "Where modules are: dir/?.lua;…", Action::Path),
+    ('j', "jit", "FLAG", "A flag of LuaJIT: v, dump, p, off, …", Action::Jit),
 ];
 
 impl Args for Actions {

@@ -396,7 +396,8 @@ function app.enumerate_named_programs ()
    local programs = {}
    for _, name in ipairs(shm.children("/by-name")) do
       local folder = native.readlink(named(name))
-      local pid = folder and tonumber((lib.basename(folder)))
+      -- An engine beside the first of a process has a number behind that of the process.
+      local pid = folder and tonumber(lib.basename(folder):match("^%d+"))
       if pid and native.alive(pid) then programs[name] = pid end
    end
    return programs

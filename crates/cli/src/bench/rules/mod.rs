@@ -7,7 +7,7 @@ mod scan;
 use crate::args::RulesBenchArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
-use crate::plural::counted;
+use crate::plural::{choose, counted};
 use crate::terminal::{Terminal, print};
 use classify::rules::{Isa, Key, NO_RULE, Options, Rules};
 use lists::Bed;
@@ -107,7 +107,7 @@ fn in_words(bed: &Bed, rules: &Rules<u32>, measured: &Measured, mismatches: u64,
         text,
         "{} compared with a linear scan: {}",
         counted(scanned, "header"),
-        counted(mismatches, "mismatch")
+        format_args!("{mismatches} {}", choose(mismatches, "mismatch", "mismatches"))
     );
     text
 }
