@@ -570,7 +570,7 @@ fn completions_and_man_pages_come_from_the_definitions() {
         ("sluss-compile", &["0", "2", "3", "4"]),
         ("sluss-completions", &["0", "2", "3", "4"]),
         ("sluss-top", &["0", "1", "2", "3", "129, 130, 131 and 143"]),
-        ("sluss-run", &["0", "2", "3", "4", "5", "129, 130 and 143"]),
+        ("sluss-run", &["0", "1", "2", "3", "4", "5", "129, 130 and 143"]),
         ("sluss-blast", &["0", "2", "3", "4", "5", "129, 130 and 143"]),
     ] {
         let page = std::fs::read_to_string(folder.join(format!("{page}.1"))).unwrap();

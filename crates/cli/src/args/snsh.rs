@@ -30,7 +30,7 @@ const ROWS: &[Row] = &[
     ('e', "eval", "TEXT", "Run Lua text", Action::Eval),
     ('l', "load", "MODULE", "Load a module", Action::Load),
     ('t', "test", "MODULE", "Run the self-test of a module", Action::Test),
-    ('P', "package-path", "PATTERNS", "Where modules are: dir/?.lua;…", Action::Path),
+    ('P', "package-path", "PATH", "Where modules are: dir/?.lua;…", Action::Path),
     ('j', "jit", "FLAG", "A flag of LuaJIT: v, dump, p, off, …", Action::Jit),
 ];
 
