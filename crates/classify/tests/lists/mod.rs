@@ -94,7 +94,11 @@ pub(crate) fn draw_list<A: Draw>(seed: u64, count: usize) -> Vec<Rule<A>> {
             sport: draw_ports(mix(dice ^ 3)),
             dport: draw_ports(mix(dice ^ 4)),
             proto: [(0, 0), (6, 0xff), (17, 0xff), (1, 0xff), (4, 6)][(dice >> 8) as usize % 5],
-            features: if dice % 4 == 0 { ((dice >> 20) as u32, (dice >> 26) as u32 & 7) } else { (0, 0) },
+            features: if dice.is_multiple_of(4) {
+                ((dice >> 20) as u32, (dice >> 26) as u32 & 7)
+            } else {
+                (0, 0)
+            },
             residual: None,
         }
     };

@@ -295,7 +295,7 @@ impl Facts<'_> {
                 if ns < 0 {
                     out.push(b'-');
                 }
-                decimal(whole.into(), out);
+                decimal(whole, out);
                 out.push(b'.');
                 let digits =
                     [8, 7, 6, 5, 4, 3, 2, 1, 0].map(|place| b'0' + (rest / 10_u64.pow(place) % 10) as u8);

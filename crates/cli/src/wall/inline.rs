@@ -46,7 +46,7 @@ pub(super) fn run(
     let mut engine = Engine::new(Settings::new().map_err(Failure::no_engine)?).map_err(Failure::no_engine)?;
     engine.configure(&graph(south, north, &control)?).map_err(|error| refused(&error))?;
     let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
-    let server = args.control.as_deref().map(|path| Server::bind(path)).transpose()?;
+    let server = args.control.as_deref().map(Server::bind).transpose()?;
     // Threads that begin from here on inherit what is left.
     confinement(args, policy).enter(terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;

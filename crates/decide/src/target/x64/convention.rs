@@ -143,7 +143,7 @@ impl Frame {
             return slots * 8;
         }
         // Odd, so that the stack is aligned where a set is called: an entry finds it eight bytes off, and pushes are even in number.
-        const { assert!(SAVED.len() % 2 == 0 && CALL_DESTROYS.len() % 2 == 0) };
+        const { assert!(SAVED.len().is_multiple_of(2) && CALL_DESTROYS.len().is_multiple_of(2)) };
         ((slots + ROW_SLOTS) | 1) * 8
     }
 

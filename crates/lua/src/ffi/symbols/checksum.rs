@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_words() {
-        let bytes: Vec<u8> = (0..1500_u32).map(|i| (i * 31 >> 2) as u8).collect();
+        let bytes: Vec<u8> = (0..1500_u32).map(|i| ((i * 31) >> 2) as u8).collect();
         for len in [0, 1, 2, 3, 7, 8, 9, 20, 63, 1499, 1500] {
             assert_eq!(checksum(&bytes[..len], 0), reference(&bytes[..len]), "{len} bytes");
         }
