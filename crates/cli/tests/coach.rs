@@ -171,6 +171,9 @@ fn what_ends_by_itself_or_fails_is_advised_as_well() {
     let output = run(&["run", "--coach", arg(&fails)]);
     assert!(stderr(&output).contains("no more"), "{}", stderr(&output));
     assert!(stdout(&output).contains("returns a struct by value"), "{}", stdout(&output));
+    let output = run(&["run", "--coach", "--html", "/nonexistent/page.html", arg(&fails)]);
+    assert_eq!((code(&output), stdout(&output)), (3, String::new()), "refused before it runs");
+    assert!(stderr(&output).contains("/nonexistent/page.html: No such file"), "{}", stderr(&output));
     let output = run(&["run", "--coach", "examples/tee.toml"]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("for programs in Lua"), "{}", stderr(&output));

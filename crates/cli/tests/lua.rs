@@ -266,6 +266,25 @@ fn what_a_lua_app_does_wrong_with_packets_is_told_with_app_and_line() {
     }
 }
 
+#[test]
+fn a_folder_without_snabbs_sources_is_refused() {
+    let folder = Scratch::new();
+    for (tree, expected, told) in [("/nonexistent", 3, "No such file"), (".", 2, "no core/app.lua")] {
+        let output = run_in(&folder, &["--snabb", tree, "run", "snabbmark"], false);
+        assert_eq!(code(&output), expected, "{}", stderr(&output));
+        assert!(stderr(&output).contains(told) && stderr(&output).contains("help: "), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_is_not_lua_has_no_calls_to_tell() {
+    let output = program("x = = 1", &[]);
+    assert_eq!((code(&output), stderr(&output).lines().count()), (1, 1), "{}", stderr(&output));
+    let output = program("local function f () error('boom') end f()", &[]);
+    let told = stderr(&output);
+    assert!(told.contains("in function 'f'") && !told.contains("sluss/core"), "{told}");
+}
+
 /// Not part of the repository: a folder with Snabb's sources, where the variable names one.
 #[test]
 fn modules_of_a_snabb_tree_run_on_our_engine() {

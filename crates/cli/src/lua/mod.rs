@@ -59,12 +59,12 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
         return Err(Failure::user("`--coach` watches one worker").help("leave `--workers` out"));
     }
     if workers > 1 && is_file {
-        let outcome = Vm::run_file_on_workers(&options(snabb, all), workers, program, &arguments);
+        let outcome = Vm::run_file_on_workers(&options(snabb, all)?, workers, program, &arguments);
         return ended(outcome, terminal);
     }
     let vm = start(snabb, all)?;
     if *coach {
-        vm.coach(&Coach { json: *json, page: html.clone() }).map_err(|error| failure(&error))?;
+        vm.coach(&Coach { json: *json, page: html.clone() }).map_err(Failure::world)?;
     }
     let outcome = if is_file {
         vm.run_file(program, &arguments)
@@ -77,12 +77,28 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
 
 /// A state for a program, whose arguments are these.
 fn start(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Vm, Failure> {
-    Vm::new(&options(snabb, arguments)).map_err(|error| failure(&error))
+    Vm::new(&options(snabb, arguments)?).map_err(|error| failure(&error))
 }
 
-fn options(snabb: Option<&Path>, arguments: Vec<String>) -> Options {
+fn options(snabb: Option<&Path>, arguments: Vec<String>) -> Result<Options, Failure> {
+    if let Some(folder) = snabb {
+        refuse_other_folders(folder)?;
+    }
     let registry = crate::registry::registry();
-    Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() }
+    Ok(Options { snabb: snabb.map(Path::to_owned), arguments, registry, ..Options::default() })
+}
+
+/// Refuses what is no folder with Snabb's sources.
+fn refuse_other_folders(folder: &Path) -> Result<(), Failure> {
+    let name = folder.display();
+    let help = "`--snabb` and SLUSS_SNABB name a checkout of Snabb, or the `src` in it";
+    match std::fs::metadata(folder) {
+        Err(error) => Err(Failure::world(format_args!("{name}: {error}")).help(help)),
+        Ok(_) if folder.join("core/app.lua").is_file() => Ok(()),
+        Ok(_) => {
+            Err(Failure::user(format_args!("{name} has none of Snabb's sources: no core/app.lua")).help(help))
+        }
+    }
 }
 
 /// How the command ends when a program has ended.

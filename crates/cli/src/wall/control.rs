@@ -7,7 +7,6 @@ use super::{policy, run};
 use crate::args::ControlArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
-use crate::table::{Column, Table};
 use crate::terminal::{self, Terminal};
 use pflang::LinkType;
 use serde_json::{Value, json};
@@ -296,14 +295,7 @@ pub(super) fn stats(args: &ControlArgs) -> Result<Outcome, Failure> {
         terminal::print(&format!("{answer}\n"))?;
         return Ok(Outcome::Done);
     }
-    let columns = [
-        Column::right("line", 0, 0),
-        Column::left("verdict", 0, 0),
-        Column::right("packets", 0, 0),
-        Column::right("bytes", 0, 0),
-        Column::left("rule", 0, 1),
-    ];
-    let mut table = Table::new(columns.to_vec()).with_gap(2);
+    let mut table = super::run::table_of_rules();
     for rule in answer["rules"].as_array().into_iter().flatten() {
         let number = |key: &str| rule[key].as_u64().unwrap_or(0).to_string();
         let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();

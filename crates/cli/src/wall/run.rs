@@ -210,8 +210,8 @@ impl Told {
     }
 }
 
-/// What became of packets, rule by rule.
-pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
+/// An empty table for what rules have decided.
+pub(super) fn table_of_rules() -> Table {
     let columns = [
         Column::right("line", 0, 0),
         Column::left("verdict", 0, 0),
@@ -219,7 +219,12 @@ pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
         Column::right("bytes", 0, 0),
         Column::left("rule", 0, 1),
     ];
-    let mut table = Table::new(columns.to_vec()).with_gap(2);
+    Table::new(columns.to_vec()).with_gap(2)
+}
+
+/// What became of packets, rule by rule.
+pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
+    let mut table = table_of_rules();
     for (rule, count) in policy.rules().iter().zip(&counts.rules) {
         table.push(vec![
             rule.line.to_string(),

@@ -155,6 +155,17 @@ unsafe fn value_as_text(state: *mut lua_State) -> String {
     }
 }
 
+/// A traceback without the calls in which this library runs a program, and `error` itself: the program's own ones remain.
+fn without_own_frames(traceback: &str) -> String {
+    let is_own = |line: &&str| {
+        let call = line.trim_start();
+        call.starts_with("sluss/core/") || call.starts_with("sluss:1:") || call == "[C]: in function 'error'"
+    };
+    let lines: Vec<&str> = traceback.lines().filter(|line| !is_own(line)).collect();
+    // The first line is a title.
+    if lines.len() > 1 { lines.join("\n") } else { String::new() }
+}
+
 /// The handler of errors: keeps the calls that led there, unless that of a caller is at work. Returns the error as it is.
 ///
 /// # Safety
@@ -167,7 +178,7 @@ pub(super) unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int 
         let is_known = (*core).failure.as_ref().is_some_and(|failure| failure.message == message);
         if !is_known {
             luaL_traceback(state, state, ptr::null(), 1);
-            let traceback = value_as_text(state);
+            let traceback = without_own_frames(&value_as_text(state));
             lua_settop(state, -2);
             (*core).failure = Some(Failure { message, app: (*core).plan.current.clone(), traceback });
         }

@@ -169,6 +169,11 @@ impl Policy {
         begin: Option<usize>,
         whole: &std::ops::Range<usize>,
     ) -> Problem {
+        // The language of filters knows nothing of the wall's words.
+        let own = || {
+            rules::nearest_word(self.program.text.get(found.span.start as usize..found.span.end as usize)?)
+        };
+        let own = (found.code == pflang::Code::UnknownWord).then(own).flatten();
         let place = |span: pflang::Span| match begin {
             Some(begin) => {
                 let at = self.program.as_written(span.start as usize..span.end as usize);
@@ -183,7 +188,7 @@ impl Policy {
             span: place(found.span),
             label: found.label.clone(),
             also: found.also.as_ref().map(|(span, text)| (place(*span), text.clone())),
-            help: found.help.clone(),
+            help: own.map(|word| format!("did you mean `{word}`?")).or_else(|| found.help.clone()),
         }
     }
 

@@ -196,3 +196,14 @@ fn the_reference_has_every_key_and_code() {
         assert!(problems.iter().any(|problem| problem.code == code.to_string()), "{code}: {problems:?}");
     }
 }
+
+#[test]
+fn a_word_of_the_wall_is_suggested() {
+    for (rule, word) in
+        [("ap HTTP => drop", "app"), ("catgory VoIP => drop", "category"), ("stat new => drop", "state")]
+    {
+        let text = format!("rules = '''\n{rule}\n'''\n");
+        let problems = Policy::read(&text, Path::new("")).unwrap_err();
+        assert_eq!(problems[0].help.as_deref(), Some(&format!("did you mean `{word}`?")[..]), "{problems:?}");
+    }
+}

@@ -9,7 +9,12 @@ local wanted
 --- Begins to watch. At the end, the findings are printed as JSON if `json`, else in words, and a page with the source is written to the
 --- file `page`, if that is a name.
 function M.begin(json, page)
-   wanted = { json = json == "json", page = page ~= "" and page or nil }
+   wanted = { json = json == "json" }
+   if page ~= "" then
+      local file, why = io.open(page, "w")
+      if not file then error(why, 0) end
+      wanted.page = file
+   end
    -- A program may end the process itself.
    local exit = os.exit
    os.exit = function (...)
@@ -26,9 +31,8 @@ function M.finish()
    wanted = nil
    local result = coach.stop()
    if how.page then
-      local file = assert(io.open(how.page, "w"))
-      assert(file:write(report.html(result)))
-      assert(file:close())
+      assert(how.page:write(report.html(result)))
+      assert(how.page:close())
    end
    io.stdout:write(how.json and report.json(result) or report.text(result))
    io.stdout:flush()

@@ -9,6 +9,15 @@ use std::ops::Range;
 /// Rules in blocks, at most.
 const DEPTH_MAX: usize = 64;
 
+/// Words of the wall that mean nothing to filters.
+const ALWAYS_OWN: [&str; 7] = ["app", "category", "sni", "state", "confidence", "from", "limit"];
+
+/// The word of the wall that an unknown word may have been meant as: one letter or two away.
+pub(in crate::policy) fn nearest_word(text: &str) -> Option<&'static str> {
+    let near = ALWAYS_OWN.into_iter().map(|word| (strsim::osa_distance(text, word), word)).min();
+    near.filter(|(distance, word)| *distance <= 1 + word.len() / 6).map(|(_, word)| word)
+}
+
 /// A line of a list of rules.
 #[derive(Clone, Debug)]
 pub(super) enum Line {
@@ -253,7 +262,7 @@ impl<'t> Parser<'t> {
     /// Whether a word at the beginning of an operand is one of the wall's own.
     fn own_word(&self, word: &str) -> bool {
         match word {
-            "app" | "category" | "sni" | "state" | "confidence" | "from" | "limit" => true,
+            _ if ALWAYS_OWN.contains(&word) => true,
             // `in {…}` and `in @NAME` are sets of addresses.
             "in" => {
                 matches!(self.kind_after(1), Kind::Word | Kind::Quoted)
