@@ -42,7 +42,7 @@ pub struct Filter {
     files: SetFiles,
 }
 
-/// A filter is another one if files of sets that it names have changed.
+/// Two options are equal only if the files of sets that they name are unchanged, so that a reload compiles a changed set.
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
         self.filter == other.filter

@@ -62,7 +62,7 @@ pub struct Match {
     files: SetFiles,
 }
 
-/// A list is another one if files of sets that it names have changed.
+/// Two options are equal only if the files of sets that they name are unchanged, so that a reload compiles a changed set.
 impl PartialEq for Match {
     fn eq(&self, other: &Self) -> bool {
         self.case == other.case

@@ -33,7 +33,7 @@ impl<T> Swap<T> {
         Swap(Arc::new(Shared { generation: AtomicU64::new(0), current }))
     }
 
-    /// Puts a value in the place of the present one; gives the number of changes so far.
+    /// Replaces the value. Returns the number of replacements so far.
     pub fn publish(&self, new: T) -> u64 {
         let new = Arc::new(new);
         let mut current = lock(&self.0.current);

@@ -143,7 +143,7 @@ impl<K: Key> Pieces<K> {
         Pieces { starts: Vec::new(), values: vec![NONE] }
     }
 
-    /// From here on, numbers have this value.
+    /// Begins a piece: numbers from `start` on have this value.
     fn begin(&mut self, start: K, value: u32) {
         if start == K::ZERO {
             self.values[0] = value;

@@ -70,7 +70,7 @@ pub(super) fn csv_column(line: &str) -> Option<usize> {
     })
 }
 
-/// Reads columns with a header.
+/// Reads CSV whose first line names the columns.
 pub(super) fn read_csv(text: &str) -> Result<List, Problem> {
     let mut list = List::new(Format::Csv);
     let mut column = None;

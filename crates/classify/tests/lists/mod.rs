@@ -3,7 +3,7 @@
 use classify::rules::{Address, Key, Rule};
 use std::ops::RangeInclusive;
 
-/// One number from another (SplitMix64's last step).
+/// The next pseudo-random number for a seed (SplitMix64).
 pub(crate) fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

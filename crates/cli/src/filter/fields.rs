@@ -116,7 +116,7 @@ impl Columns {
     /// The columns of these names.
     ///
     /// # Errors
-    /// Where one is unknown: the nearest that there is.
+    /// If a name is unknown; the message suggests the nearest field.
     pub(crate) fn named(names: &[String], style: Style) -> Result<Columns, Failure> {
         let columns = names.iter().map(|name| Column::named(name).ok_or_else(|| unknown(name)));
         Ok(Columns { columns: columns.collect::<Result<_, _>>()?, style })

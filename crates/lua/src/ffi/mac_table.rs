@@ -9,7 +9,7 @@ const WINDOW: u32 = 16;
 
 /// The answer for a packet whose destination is not known: it goes to all ports.
 const FLOOD: u16 = 0;
-/// The answer for a packet whose destination is where it came from, or may not be reached from there.
+/// The answer for a packet to be dropped: its destination is behind the port it came from, or in the same group of a split horizon.
 const DISCARD: u16 = 0xffff;
 
 #[repr(C)]

@@ -153,7 +153,7 @@ pub(super) fn within(field: &str, low: u32, high: u32, negated: bool) -> Test {
     }
 }
 
-/// Bits of an input, one of which is set.
+/// A test that an input has at least one of these bits set.
 pub(super) fn input_bits(input: &str, bits: u32, negated: bool) -> Test {
     Test::text(format!("{input} & {bits:#x} {} 0", if negated { "=" } else { "!=" }))
 }

@@ -9,7 +9,7 @@ use flow::table::Slot;
 /// Flows that tier 2 looks at, at a time.
 const QUESTIONS_MAX: u32 = 1 << 16;
 
-/// What a flow was said to be from a packet on.
+/// A verdict of nDPI on a flow, and the first packet that it holds for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     /// The number of the packet among those submitted.
