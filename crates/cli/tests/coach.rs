@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// A program whose faulty line ends with `-- here`, and the kind of the fault.
-const FAULTS: [(&str, &str); 7] = [
+const FAULTS: [(&str, &str); 11] = [
     (
         "struct_by_value",
         "local ffi = require('ffi')
@@ -61,6 +61,46 @@ const FAULTS: [(&str, &str); 7] = [
            local word = ffi.cast('uint32_t *', bytes + i % 8) -- here
            kept = word
            sum = sum + word[0]
+        end",
+    ),
+    (
+        "escape",
+        "local ffi = require('ffi')
+        ffi.cdef[[ struct point { double x, y; }; ]]
+        local point, kept, sum = ffi.typeof('struct point'), {}, 0
+        for i = 1, 2e7 do
+           local p = point(i, i); kept[i % 10 + 1] = p -- here
+        end",
+    ),
+    (
+        "table",
+        "local kept = {}
+        for i = 1, 2e7 do
+           kept[i % 100 + 1] = { i, i + 1 } -- here
+        end",
+    ),
+    (
+        "globals",
+        "local sum = 0
+        for i = 1, 2e8 do
+           sum = sum + bit.band(i, 255) + bit.rshift(i, 3) -- here
+        end",
+    ),
+    (
+        "restarts",
+        "local ffi = require('ffi')
+        local bytes, sum = ffi.new('uint8_t[4096]'), 0
+        for i = 0, 4095 do bytes[i] = (i * 2654435761) % 256 end
+        local function class(b)
+           if b < 16 then return 1 elseif b < 32 then return 2 elseif b < 48 then return 3 elseif b < 64 then return 4
+           elseif b < 80 then return 5 elseif b < 96 then return 6 elseif b < 112 then return 7 elseif b < 128 then return 8
+           elseif b < 144 then return 9 elseif b < 160 then return 10 elseif b < 176 then return 11 end
+           return 12
+        end
+        for round = 1, 3e4 do
+           for i = 0, 4095 do -- here
+              sum = sum + class(bytes[i])
+           end
         end",
     ),
     (
