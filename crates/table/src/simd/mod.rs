@@ -1,7 +1,7 @@
 //! Vector instructions of the tables, and which of them the processor has.
 //!
 //! Two questions are asked: how many of up to 61 sorted 16-bit numbers are at most `x`, and how many of eight 64-bit numbers. Each set of
-//! instructions answers them in a type of its own ([`Vectors`]); look-ups are written once over that type, and compiled once for each.
+//! instructions answers them in a type of its own (`Vectors`); look-ups are written once over that type, and compiled once for each.
 //! Unsafe code is in this folder only: calls of functions that need instructions which [`Isa::here`] has found, and loads.
 
 pub mod lanes;
