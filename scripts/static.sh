@@ -27,4 +27,5 @@ count=$("$sluss" filter --count 'tcp port 80' captures/mixed.pcap)
 here=$(grep -c . <<<"$("$sluss" filter --lines 'tcp port 80' captures/mixed.pcap)")
 [ "$count" = "$here" ] || { echo "$sluss counts $count packets and prints $here" >&2; exit 1; }
 "$sluss" run examples/tee.toml | tail -n 1
+"$sluss" run examples/lua/counters.lua
 echo "static: $sluss ($(du -h "$sluss" | cut -f1))"

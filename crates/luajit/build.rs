@@ -1,7 +1,7 @@
 //! Builds LuaJIT from the sources that the crate `luajit-src` carries, with three edits, and DynASM's encoder beside it.
 //!
 //! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
-//! `make` compiles the two files that changed.
+//! `make` compiles the two files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,20 +11,27 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/dynasm.c");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let artifacts = luajit_src::Build::new().lua52compat(true).debug(false).build();
+    if let Err(error) = luajit_src::Build::new().lua52compat(true).debug(false).try_build() {
+        println!("building what luajit-src carries: {error}");
+    }
     let build = out.join("luajit-build");
     let sources = build.join("src");
     edit(&sources);
     make(&sources);
-    fs::copy(sources.join("libluajit.a"), artifacts.lib_dir().join("libluajit.a"))
-        .expect("copying the library");
-    artifacts.print_cargo_metadata();
-    // Where the machine code of C frames is unwound, for errors that cross them.
-    println!("cargo::rustc-link-lib=dylib=gcc_s");
-    println!("cargo::rustc-link-lib=dylib=m");
-    println!("cargo::rustc-link-lib=dylib=dl");
+    println!("cargo::rustc-link-search=native={}", sources.display());
+    println!("cargo::rustc-link-lib=static=luajit");
+    if !is_musl() {
+        // Where the machine code of C frames is unwound, for errors that cross them. With musl, Rust's own library has it.
+        println!("cargo::rustc-link-lib=dylib=gcc_s");
+        println!("cargo::rustc-link-lib=dylib=m");
+        println!("cargo::rustc-link-lib=dylib=dl");
+    }
     dynasm(&build.join("dynasm"));
     embed(&sources.join("jit"), &out);
+}
+
+fn is_musl() -> bool {
+    env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|libc| libc == "musl")
 }
 
 /// Edits the sources, each line of which must be there once.
@@ -55,18 +62,19 @@ fn replace(file: &Path, edits: &[(&str, &str)]) {
 /// Compiles what has changed, as `luajit-src` has compiled it.
 fn make(sources: &Path) {
     let compiler = cc::Build::new().warnings(false).get_compiler();
-    let path = compiler.path().display().to_string();
-    let command = format!("{path} {}", compiler.cflags_env().to_string_lossy());
-    let prefix = path.strip_suffix("gcc").filter(|prefix| prefix.ends_with('-')).unwrap_or_default();
+    let command = format!("{} {}", compiler.path().display(), compiler.cflags_env().to_string_lossy());
+    let archiver = cc::Build::new().get_archiver().get_program().to_string_lossy().into_owned();
     let mut make = Command::new("make");
-    make.current_dir(sources).arg("-e").args(["BUILDMODE=static", "libluajit.a"]);
-    make.env("XCFLAGS", "-fPIC -DLUAJIT_ENABLE_LUA52COMPAT").env("TARGET_SYS", "Linux");
-    for (variable, value) in [
-        ("STATIC_CC", command.clone()),
-        ("TARGET_LD", command),
-        ("TARGET_AR", format!("{prefix}ar rcus")),
-        ("TARGET_STRIP", format!("{prefix}strip")),
-    ] {
+    make.current_dir(sources).arg("-e").args(["BUILDMODE=static", "libluajit.a", "jit/vmdef.lua"]);
+    let flags = "-fPIC -DLUAJIT_ENABLE_LUA52COMPAT";
+    if is_musl() {
+        // LLVM's library, which Rust unwinds with here, reads the frames of compiled Lua otherwise than GCC's. All is compiled again.
+        make.arg("--always-make").env("XCFLAGS", format!("{flags} -DLUAJIT_NO_UNWIND"));
+    } else {
+        make.env("XCFLAGS", flags);
+    }
+    make.env("TARGET_SYS", "Linux");
+    for (variable, value) in [("STATIC_CC", command), ("TARGET_AR", format!("{archiver} rcus"))] {
         if env::var_os(variable).is_none() {
             make.env(variable, value);
         }
