@@ -63,6 +63,7 @@ pub use rss::Rss;
 pub use sampler::Sampler;
 pub use shared::names::SystemNames;
 pub use shared::outlet::{Outlet, Stream};
+pub use shared::set_changes::SetChanges;
 pub use shared::tpid::Tpid;
 pub use sink::Sink;
 pub use source::Source;

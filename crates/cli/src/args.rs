@@ -20,7 +20,7 @@ use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
-pub(crate) use set::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};
+pub(crate) use set::{SetArgs, SetBuildArgs, SetChangeArgs, SetFileArgs, SetTestArgs};
 pub(crate) use snsh::SnshArgs;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

@@ -1,7 +1,7 @@
 //! `sluss set`: lists of addresses, ports and pairs.
 
 mod ask;
-mod joined;
+pub(crate) mod change;
 
 use crate::args::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};
 use crate::exit::{Failure, Outcome};
@@ -9,7 +9,8 @@ use crate::plural::counted;
 use crate::terminal::{Terminal, print};
 use crate::unwritable;
 use ask::{Ask, Asked};
-use classify::lists::{List, read};
+use change::Direction;
+use classify::lists::{List, joined, read};
 use classify::set::TooLarge;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -20,6 +21,8 @@ use std::time::Instant;
 pub(crate) fn run(args: &SetArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     match args {
         SetArgs::Build(args) => build(args),
+        SetArgs::Add(args) => change::run(&args.change, args.timeout, Direction::Add),
+        SetArgs::Del(args) => change::run(args, None, Direction::Delete),
         SetArgs::Check(args) => check(args),
         SetArgs::Test(args) => test(args, terminal),
         SetArgs::Stats(args) => stats(args),
@@ -61,7 +64,7 @@ fn too_large(path: &Path, error: TooLarge) -> Failure {
 
 fn build(args: &SetBuildArgs) -> Result<Outcome, Failure> {
     let lists = args.files.iter().map(|file| list(file, args.name.as_deref()));
-    let text = joined::text(lists.collect::<Result<Vec<_>, _>>()?);
+    let text = joined(lists.collect::<Result<Vec<_>, _>>()?);
     match &args.output {
         Some(path) => std::fs::write(path, text).map_err(|error| unwritable::capture(path, &error))?,
         None => print(&text)?,

@@ -291,6 +291,32 @@ fn another_policy_is_taken_while_packets_go_on() {
     });
 }
 
+#[test]
+fn addresses_are_banned_for_a_time_while_the_wall_runs() {
+    let policy = "dpi = 'own'\nrules = '''\nsrc host in {@banned} => drop\notherwise => accept\n'''\n[sets]\nbanned = ['203.0.113.1']";
+    Bench::run("inline-banned", policy, |bench| {
+        let listener = bench.server.enter(|| TcpListener::bind("192.0.2.2:7777").unwrap());
+        let address = "192.0.2.2:7777".parse().unwrap();
+        let connects = |bench: &Bench| {
+            bench.client.enter(|| TcpStream::connect_timeout(&address, Duration::from_millis(700))).is_ok()
+        };
+        assert!(connects(bench));
+        let control = bench.control();
+        let change = |bench: &Bench, words: &[&str]| bench.command(&[&["set"], words].concat());
+        let banned =
+            change(bench, &["add", arg(&control), "banned", "192.0.2.1", "--timeout", "2s", "--json"]);
+        assert!(banned.status.success(), "{}", String::from_utf8_lossy(&banned.stderr));
+        assert!(!connects(bench), "it is banned");
+        bench.wait("the end of the ban", || bench.stats()["generation"].as_u64() == Some(3));
+        assert!(connects(bench), "it is not any more");
+        let unknown = change(bench, &["del", arg(&control), "bans", "192.0.2.1"]);
+        let errors = String::from_utf8_lossy(&unknown.stderr).into_owned();
+        assert_eq!(unknown.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("there is no set `bans`; there are banned"), "{errors}");
+        drop(listener);
+    });
+}
+
 /// A line of the status of each thread of a process.
 fn statuses(process: u32, key: &str) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();

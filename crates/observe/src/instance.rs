@@ -106,7 +106,15 @@ impl Found {
         let crashed = self.instances.iter().filter(|instance| instance.state == State::Crashed);
         let damaged = self.unreadable.iter().map(|(path, _)| path).filter(|path| is_orphan(path));
         let paths = crashed.map(|instance| &instance.path).chain(damaged);
-        paths.map(|path| (path.clone(), shm::remove_dead(path))).collect()
+        let remove = |path: &PathBuf| {
+            let removed = shm::remove_dead(path);
+            if removed.is_ok() {
+                // Of one that answered others. Not all do.
+                let _ = fs::remove_file(path.with_extension("control"));
+            }
+            (path.clone(), removed)
+        };
+        paths.map(remove).collect()
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod outer;
 pub(crate) mod outlet;
 pub(crate) mod random;
 pub(crate) mod responder;
+pub(crate) mod set_changes;
 pub(crate) mod set_files;
 pub(crate) mod text;
 pub(crate) mod tpid;

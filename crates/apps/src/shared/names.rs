@@ -1,5 +1,6 @@
 //! The names of this system, for filters: its files first, the resolver only when asked for.
 
+use crate::shared::set_changes;
 use pflang::{FileNames, HostAddrs, Names, Service};
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -94,7 +95,7 @@ impl Names for SystemNames {
             .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_end(&mut bytes))
             .map_err(|error| format!("cannot read `{path}`: {error}"))?;
         // What is not UTF-8 is no entry, and told as any other that is wrong, with its line.
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let text = set_changes::applied(path, String::from_utf8_lossy(&bytes).into_owned())?;
         read.insert(path.to_owned(), text.clone());
         Ok(text)
     }

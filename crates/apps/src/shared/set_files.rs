@@ -3,6 +3,7 @@
 //! Options are equal if what they name is: a filter whose text is the same, and whose files were changed meanwhile, is another filter. The files are
 //! looked at when options are first checked, and again when a graph is loaded.
 
+use crate::shared::set_changes;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, OnceLock};
@@ -11,11 +12,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub(crate) struct SetFiles(Arc<OnceLock<Vec<Seen>>>);
 
-/// One file: its path, and how it looked, unless there is none. An editor changes the time, or puts another file in its place.
+/// One file: its path, and how it looked, unless there is none. An editor changes the time, or puts another file in its place. And how often
+/// the set was changed by other means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     path: String,
     looks: Option<[u64; 4]>,
+    changes: u64,
 }
 
 impl SetFiles {
@@ -36,7 +39,7 @@ impl Seen {
         let looks = std::fs::metadata(path)
             .ok()
             .map(|file| [file.ino(), file.len(), file.mtime() as u64, file.mtime_nsec() as u64]);
-        Seen { path: path.to_owned(), looks }
+        Seen { path: path.to_owned(), looks, changes: set_changes::version(path) }
     }
 }
 

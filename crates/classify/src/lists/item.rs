@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use table::interval::prefix;
 
 /// An entry of a list: intervals have their first and their last number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Item {
     /// IPv4 addresses.
     V4(u32, u32),

@@ -13,11 +13,13 @@
 //!
 //! Absent: files, names of hosts, the language of filters.
 
+mod changes;
 mod ipset;
 mod item;
 mod json;
 mod nft;
 mod plain;
+mod write;
 
 use crate::set::{AddressMap, AddressSpans, Limit, TooLarge};
 use std::collections::HashMap;
@@ -25,7 +27,9 @@ use std::fmt;
 use std::net::IpAddr;
 use table::interval::NONE;
 
+pub use changes::{Change, ChangedLists, Refused};
 pub use item::Item;
+pub use write::joined;
 
 /// In which form a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,11 +10,12 @@
 //! answer for its numbers: when an entry goes, what others still hold of it stays in. Should changes come faster than bases are built,
 //! the writer waits, never a reader.
 
+use super::overlay::Overlay;
 use super::{Limit, TooLarge};
 use crate::swap::{Reader, Swap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::JoinHandle;
-use table::interval::{Key, union};
+use table::interval::union;
 use table::ranks::{RankSet, Ranks};
 
 /// Pieces of the overlay from which on a new base is built.
@@ -191,13 +192,13 @@ where
 
     /// Takes a base that is ready, or that must be waited for; begins another one where the overlay is long.
     fn build(&mut self) -> Result<(), TooLarge> {
-        let must_wait = self.overlay.0.len() > BACKLOG_MAX;
+        let must_wait = self.overlay.len() > BACKLOG_MAX;
         if let Some(building) = self.building.take_if(|building| must_wait || building.thread.is_finished()) {
             let base = building.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             self.base = std::sync::Arc::new(base);
             self.overlay = building.since;
         }
-        if self.overlay.0.len() > OVERLAY_MAX && self.building.is_none() {
+        if self.overlay.len() > OVERLAY_MAX && self.building.is_none() {
             let spans: Vec<Span<R>> = self.entries.keys().copied().collect();
             let limit = self.limit;
             let thread = std::thread::spawn(move || RankSet::new(spans, limit));
@@ -219,46 +220,6 @@ where
         }
         Ok(())
     }
-}
-
-/// Pieces by their first number: the last, and whether they are in.
-#[derive(Clone, Debug)]
-struct Overlay<K>(BTreeMap<K, (K, bool)>);
-
-impl<K> Default for Overlay<K> {
-    fn default() -> Self {
-        Overlay(BTreeMap::new())
-    }
-}
-
-impl<K: Key> Overlay<K> {
-    /// These numbers are in, or out, whatever was known of them.
-    fn put(&mut self, low: K, high: K, is_in: bool) {
-        // One that begins before and reaches in is cut in two at `low`.
-        if let Some((&start, &(end, was_in))) = self.0.range(..low).next_back()
-            && end >= low
-        {
-            self.0.insert(start, (before(low), was_in));
-            self.0.insert(low, (end, was_in));
-        }
-        // Those that begin within go, but for what lies behind `high`.
-        while let Some((&start, &(end, was_in))) = self.0.range(low..=high).next() {
-            self.0.remove(&start);
-            if let Some(next) = high.above().filter(|&next| next <= end) {
-                self.0.insert(next, (end, was_in));
-            }
-        }
-        self.0.insert(low, (high, is_in));
-    }
-
-    fn pieces(&self) -> Vec<(K, K, bool)> {
-        self.0.iter().map(|(&low, &(high, is_in))| (low, high, is_in)).collect()
-    }
-}
-
-/// The number before one that is not the least.
-fn before<K: Key>(key: K) -> K {
-    key.below().expect("a number below it is known")
 }
 
 /// A set that changes: a reader's side.

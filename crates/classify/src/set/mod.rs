@@ -14,6 +14,7 @@
 
 mod address;
 mod live;
+pub(crate) mod overlay;
 mod pair;
 mod port;
 mod shared;

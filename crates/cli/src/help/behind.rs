@@ -97,6 +97,8 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "wall protocols" => &WALL_PROTOCOLS,
         "set" => &SET,
         "set build" => &SET_BUILD,
+        "set add" => &SET_ADD,
+        "set del" => &SET_DEL,
         "set check" => &SET_CHECK,
         "set test" => &SET_TEST,
         "set stats" => &SET_STATS,
@@ -532,6 +534,32 @@ const SET_BUILD: Behind = Behind {
     ],
     examples: &["sluss set build drop.txt level1.netset -o bad.txt"],
     exit_codes: &[("0", "written"), WRONG_LIST, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+/// How sets of what runs change.
+const CHANGED: &str = "It is in effect when the command ends: filters with the set are compiled anew beside what runs, and swapped between two bursts. The \
+     file of the set stays as it is, and the change lasts as long as what runs; for a time, and it is as the file says afterwards. \
+     The last change of an address decides.";
+
+/// Why they may not.
+const UNCHANGED: (&str, &str) =
+    ("2", "nothing has changed: no such set or instance, what is no address, or a flag");
+
+const SET_ADD: Behind = Behind {
+    notes: &[CHANGED],
+    examples: &[
+        "sluss set add edge blocked.txt 192.0.2.7 --timeout 1h",
+        "sluss set add /run/wall.sock blocked - < addresses.txt",
+    ],
+    exit_codes: &[("0", "in effect"), UNCHANGED, REFUSED, INTERNAL],
+    ..NOTHING
+};
+
+const SET_DEL: Behind = Behind {
+    notes: &[CHANGED, "An address is not in the set from now on, whichever prefix of it holds it."],
+    examples: &["sluss set del edge blocked.txt 192.0.2.7"],
+    exit_codes: &[("0", "in effect"), UNCHANGED, REFUSED, INTERNAL],
     ..NOTHING
 };
 

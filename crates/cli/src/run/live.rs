@@ -1,5 +1,6 @@
 //! A graph that runs: until it is finished, its time is over, or a signal comes; meanwhile its file is watched.
 
+use super::asked::Asked;
 use super::report;
 use super::reread::{Rereading, UNCHANGED, UntoldChange};
 use super::source::{Source, Stamp, Watch};
@@ -80,10 +81,13 @@ pub(super) fn run(
         announcer: Announcer::new(&engine, teller.terminal),
         had_failed: false,
         rereading: Rereading::default(),
+        asked: Asked::default(),
+        name: name.clone(),
         untold: None,
         unprinted: None,
     };
     lookout.rebalance_from_now(&engine);
+    lookout.serve();
     let signal = breathe(&mut engine, &mut lookout)?;
     lookout.tell_change(None);
     let unprinted = lookout.unprinted.take();
@@ -135,11 +139,17 @@ fn reload(engine: &mut Engine, file: Box<GraphFile>, lookout: &mut Lookout<'_>) 
                 && changes.reconfigured.is_empty()
                 && changes.restarted.is_empty();
             let packets = engine.settings().packets;
+            lookout.asked.done(Ok(()));
+            lookout.serve();
             let pool =
                 if is_same { Vec::new() } else { lookout.teller.pool_warnings(engine.graph(), packets) };
             lookout.untold = Some((UntoldChange { file, changes }, pool));
         }
-        Err(error) => lookout.teller.terminal.tell(&lookout.teller.refused(&file, &error, UNCHANGED).message),
+        Err(error) => {
+            let refused = lookout.teller.refused(&file, &error, UNCHANGED);
+            lookout.asked.done(Err(refused.message.what().to_owned()));
+            lookout.teller.terminal.tell(&refused.message);
+        }
     }
     lookout.rebalance_from_now(engine);
 }
@@ -160,6 +170,9 @@ struct Lookout<'a> {
     /// Whether an app had failed in its work that a change has stopped.
     had_failed: bool,
     rereading: Rereading,
+    asked: Asked,
+    /// The name of the instance.
+    name: String,
     /// A change that is made and not told yet, and what is odd about the pool now.
     untold: Option<(UntoldChange, Vec<Message>)>,
     /// Why a change could not be printed, the first time.
@@ -192,7 +205,8 @@ impl Lookout<'_> {
         if asked {
             self.watch.is_read();
         }
-        if (asked || self.watch.has_changed())
+        let is_asked_for_sets = !self.rereading.is_under_way() && self.asked.wants_reread();
+        if (asked || is_asked_for_sets || self.watch.has_changed())
             && let Err(failure) = self.rereading.begin(&self.source)
         {
             self.teller.terminal.tell(&failure.message);
@@ -220,7 +234,7 @@ impl Lookout<'_> {
         let until_timer =
             self.timers.next_ns().map(|due_ns| Duration::from_nanos(due_ns.saturating_sub(now_ns)));
         let until_hangup = (self.hangup.may_follow() || self.untold.is_some()).then_some(SOON);
-        let waits = [until_timer, until_hangup, self.watch.until_next_look()];
+        let waits = [until_timer, until_hangup, self.watch.until_next_look(), self.asked.until_expiry()];
         waits.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
 
@@ -257,9 +271,18 @@ impl Lookout<'_> {
                 Some(Wake::Reload(Box::new(file)))
             }
             Err(failure) => {
+                self.asked.done(Err(failure.message.what().to_owned()));
                 self.teller.terminal.tell(&failure.message);
                 None
             }
+        }
+    }
+
+    /// Answers on a control socket, once filters name sets.
+    fn serve(&mut self) {
+        if let Err(failure) = self.asked.serve(&self.name, &self.source) {
+            let why = format!("`sluss set` will not reach this: {}", failure.message.what());
+            self.teller.terminal.tell(&Message::warning(why));
         }
     }
 }

@@ -6,6 +6,7 @@
 //!    └── watched: when it changes, the difference is applied
 //! ```
 
+mod asked;
 mod draw;
 mod live;
 mod report;

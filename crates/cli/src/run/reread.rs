@@ -52,6 +52,11 @@ impl Rereading {
         Ok(())
     }
 
+    /// Whether a file is being read.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.result.is_some()
+    }
+
     /// The graph, once it has been read.
     pub(super) fn end(&mut self, source: &Source, teller: &Teller<'_>) -> Option<Result<GraphFile, Failure>> {
         let read = match self.result.as_ref()?.try_recv() {

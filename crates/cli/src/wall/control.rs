@@ -1,32 +1,25 @@
-//! The control socket of a running wall, and reloads.
-//!
-//! A request is a line of JSON, `{"cmd":"stats"}` or `{"cmd":"reload"}`, and so is its answer. SIGHUP asks for a reload as well.
+//! What a running wall is asked on its control socket, and reloads, for which SIGHUP asks as well.
 
 use super::check::written;
 use super::{policy, run};
 use crate::args::ControlArgs;
+use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
+use crate::set::change;
 use crate::terminal::{self, Terminal};
+use classify::lists::{Change, ChangedLists};
 use pflang::LinkType;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use wall::control::Control;
 use wall::judge::Prepared;
 use wall::policy::Policy;
 
-/// Bytes of a request at most.
-const REQUEST_MAX: u64 = 4096;
-/// How long is waited for a request, or for who reads an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long is waited until the wall has taken a policy.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
 
@@ -38,6 +31,8 @@ struct Inner {
     path: PathBuf,
     control: Control,
     is_coloured: bool,
+    /// What has changed of the policy's sets since they were read.
+    lists: Mutex<ChangedLists>,
     /// Held by the reload that is under way.
     turn: Mutex<()>,
     /// What reloads that SIGHUP asked for have come to, and is not told yet.
@@ -46,11 +41,12 @@ struct Inner {
 
 impl Reloader {
     pub(super) fn new(path: &Path, control: &Control, is_coloured: bool) -> Reloader {
-        let (turn, untold) = (Mutex::default(), Mutex::default());
+        let (lists, turn, untold) = (Mutex::default(), Mutex::default(), Mutex::default());
         Reloader(Arc::new(Inner {
             path: path.to_owned(),
             control: control.clone(),
             is_coloured,
+            lists,
             turn,
             untold,
         }))
@@ -61,7 +57,8 @@ impl Reloader {
         let Inner { path, control, is_coloured, turn, .. } = &*self.0;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
-        let new = policy::read(path, *is_coloured)?;
+        let lists = self.lists().clone();
+        let new = policy::read_changed(path, &lists, *is_coloured)?;
         let before = control.told();
         if let Err(error) = new.compile(LinkType::EN10MB) {
             return Err(Failure::user(format_args!("{}: the rules do not compile: {error}", path.display())));
@@ -120,13 +117,18 @@ impl Reloader {
         }
     }
 
-    fn untold(&self) -> std::sync::MutexGuard<'_, Vec<Result<Value, Failure>>> {
+    fn untold(&self) -> MutexGuard<'_, Vec<Result<Value, Failure>>> {
         self.0.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, request: &str) -> Value {
-        let parsed: Option<Value> = serde_json::from_str(request).ok();
-        match parsed.as_ref().and_then(|request| request["cmd"].as_str()) {
+    /// What answers requests.
+    pub(super) fn answers(&self) -> control::Answer {
+        let reloader = self.clone();
+        Box::new(move |request| reloader.answer(request))
+    }
+
+    fn answer(&self, request: &Value) -> Value {
+        match request["cmd"].as_str() {
             Some("stats") => {
                 let told = self.0.control.told();
                 let mut object = run::object(&told.counts, &told.policy);
@@ -134,18 +136,40 @@ impl Reloader {
                 object["generation"] = told.generation.into();
                 object
             }
-            Some("reload") => self.reload().unwrap_or_else(|failure| {
-                serde_json::from_str(&failure.message.to_json())
-                    .unwrap_or_else(|_| error("the reload has failed"))
-            }),
-            Some(_) => error("there is no such command; there are `stats` and `reload`"),
-            None => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
+            Some("reload") => self.reload().unwrap_or_else(|failure| control::failed(&failure)),
+            Some("set") => change::answered(request, |name, change| self.change(name, change)),
+            _ => control::error("there is no such command; there are `stats`, `reload` and `set`"),
         }
     }
-}
 
-fn error(message: &str) -> Value {
-    json!({ "v": 1, "type": "error", "error": { "code": "CL002", "severity": "error", "message": message } })
+    /// Changes a set, and hands over the policy with it. If that is wrong, nothing has changed.
+    fn change(&self, name: &str, change: &Change) -> Result<usize, Failure> {
+        let names = self.0.control.policy();
+        let names: Vec<&str> = names.sets().map(|(name, _)| name).collect();
+        if !names.contains(&name) {
+            return Err(change::no_such_set(name, &names));
+        }
+        let before = self.lists().clone();
+        let put = self.lists().put(name, change).map_err(Failure::user);
+        match put.and_then(|()| self.reload()) {
+            Ok(_) => Ok(self.lists().entries(name)),
+            Err(failure) => {
+                *self.lists() = before;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Begins a reload where entries of sets have expired.
+    pub(super) fn expire(&self, terminal: &Terminal) {
+        if self.lists().expire(control::now_ns()) {
+            self.begin(terminal);
+        }
+    }
+
+    fn lists(&self) -> MutexGuard<'_, ChangedLists> {
+        self.0.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How many rules are in one policy and not in the other, either way.
@@ -186,98 +210,14 @@ fn reloaded(answer: &Value) -> String {
     text
 }
 
-/// A control socket.
-pub(super) struct Server {
-    listener: UnixListener,
-    path: PathBuf,
-}
-
-/// The socket's file, which goes when the wall does.
-pub(super) struct Served(PathBuf);
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-impl Server {
-    /// Binds a socket that its owner alone may use. One that nobody answers any more is replaced.
-    pub(super) fn bind(path: &Path) -> Result<Server, Failure> {
-        let refused = |error: &io::Error| {
-            Failure::world(format_args!("cannot make the control socket {}: {error}", path.display()))
-        };
-        let listener = match UnixListener::bind(path) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                if UnixStream::connect(path).is_ok() {
-                    return Err(refused(&error).help("another wall answers there"));
-                }
-                fs::remove_file(path).map_err(|error| refused(&error))?;
-                UnixListener::bind(path)
-            }
-            bound => bound,
-        };
-        let listener = listener.map_err(|error| refused(&error))?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| refused(&error))?;
-        Ok(Server { listener, path: path.to_owned() })
-    }
-
-    /// Answers requests from now on, on a thread of its own, one after the other.
-    pub(super) fn serve(self, reloader: Reloader) -> Result<Served, Failure> {
-        let Server { listener, path } = self;
-        let serve = move || {
-            engine::stand_back();
-            for stream in listener.incoming().flatten() {
-                // Who does not read the answer has not got one.
-                let _ = answer(stream, &reloader);
-            }
-        };
-        let begun = thread::Builder::new().name("control".to_owned()).spawn(serve);
-        begun.map_err(|error| Failure::world(format_args!("cannot start a thread: {error}")))?;
-        Ok(Served(path))
-    }
-}
-
-fn answer(stream: UnixStream, reloader: &Reloader) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new(Read::by_ref(&mut &stream).take(REQUEST_MAX)).read_line(&mut line)?;
-    (&stream).write_all(format!("{}\n", reloader.answer(line.trim())).as_bytes())
-}
-
 /// Sends a request to a wall.
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
-    let path = &args.control;
-    let failed = |error: &io::Error| {
-        let failure = Failure::world(format_args!("no wall answers at {}: {error}", path.display()));
-        failure.help("it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given")
-    };
-    let stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
-    stream.set_read_timeout(Some(TAKEN_WITHIN + Duration::from_secs(60))).map_err(|error| failed(&error))?;
-    let object = json!({ "cmd": command });
-    (&stream).write_all(format!("{object}\n").as_bytes()).map_err(|error| failed(&error))?;
-    let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line).map_err(|error| failed(&error))?;
-    let answer = serde_json::from_str::<Value>(&line);
-    let answer =
-        answer.map_err(|_| Failure::world(format_args!("what answers at {} is no wall", path.display())))?;
-    if answer["type"] == "error" {
-        return Err(refused(&answer));
+    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given";
+    let answer = control::request(&args.control, "wall", HELP, &json!({ "cmd": command }))?;
+    match control::why_refused(&answer) {
+        Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
+        None => Ok(answer),
     }
-    Ok(answer)
-}
-
-/// What a wall refuses, as it says.
-fn refused(answer: &Value) -> Failure {
-    let told = |found: &Value| {
-        let line = found["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
-        format!("{line}{}", found["message"].as_str().unwrap_or_default())
-    };
-    let found =
-        answer["errors"].as_array().map(|errors| errors.iter().map(told).collect::<Vec<_>>().join("; "));
-    let what = found.unwrap_or_else(|| told(&answer["error"]));
-    Failure::user(format_args!("the policy that runs goes on unchanged: {what}"))
 }
 
 /// Runs `sluss wall reload`.

@@ -7,10 +7,11 @@
 //! ```
 
 use super::confine::{Confinement, folder_of};
-use super::control::{Reloader, Server};
+use super::control::Reloader;
 use super::records::Records;
 use super::run::{object, report};
 use crate::args::WallRunArgs;
+use crate::control::Server;
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -51,7 +52,7 @@ pub(super) fn run(
     confinement(args, policy).enter(terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let mut hangup = Hangup::caught()?;
-    let _server = server.map(|server| server.serve(reloader.clone())).transpose()?;
+    let _server = server.map(|server| server.serve(reloader.answers())).transpose()?;
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
@@ -65,6 +66,7 @@ pub(super) fn run(
         if hangup.has_come() {
             reloader.begin(terminal);
         }
+        reloader.expire(terminal);
         reloader.tell(terminal);
         let left = limit.saturating_sub(status.elapsed);
         let ends = left.is_zero() || signals.signal().is_some();

@@ -4,6 +4,7 @@ use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::message::Message;
 use crate::terminal::Terminal;
+use classify::lists::ChangedLists;
 use pflang::Colours;
 use serde_json::{Value, json};
 use std::fs;
@@ -13,9 +14,19 @@ use wall::policy::{Policy, Problem};
 
 /// Reads a policy. All that is wrong with it is one failure.
 pub(crate) fn read(path: &Path, is_coloured: bool) -> Result<Arc<Policy>, Failure> {
+    read_changed(path, &ChangedLists::default(), is_coloured)
+}
+
+/// Reads a policy whose sets have changed since.
+pub(crate) fn read_changed(
+    path: &Path,
+    lists: &ChangedLists,
+    is_coloured: bool,
+) -> Result<Arc<Policy>, Failure> {
     let text = text(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = Policy::read(&text, folder).map_err(|problems| wrong(path, &text, &problems, is_coloured));
+    let read = Policy::read_changed(&text, folder, lists)
+        .map_err(|problems| wrong(path, &text, &problems, is_coloured));
     read.map(Arc::new)
 }
 

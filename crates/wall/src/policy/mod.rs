@@ -43,6 +43,7 @@ pub use settings::{
 };
 pub(crate) use vocabulary::{Input, Vocabulary};
 
+use classify::lists::ChangedLists;
 use dpi::{Details, Protocol};
 use names::DomainSet;
 use pflang::internals::ir::{Cond, Node, NodeId, Value};
@@ -86,8 +87,16 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong, in the order of the text.
     pub fn read(text: &str, folder: &Path) -> Result<Policy, Vec<Problem>> {
+        Policy::read_changed(text, folder, &ChangedLists::default())
+    }
+
+    /// Reads a policy whose sets have changed since they were written, by their names.
+    ///
+    /// # Errors
+    /// As for [`Policy::read`]; a set that cannot be changed.
+    pub fn read_changed(text: &str, folder: &Path, lists: &ChangedLists) -> Result<Policy, Vec<Problem>> {
         let File { settings, rules, sets: sources, apps, tests } = File::read(text)?;
-        let sets = Arc::new(Sets::read(&sources, folder)?);
+        let sets = Arc::new(Sets::read(&sources, folder, lists)?);
         let files = sources.values().filter_map(|(_, source)| match source {
             SetSource::File(path) => Some(path.clone()),
             SetSource::Members(_) => None,

@@ -6,6 +6,7 @@
 use super::names::{DomainSet, domain};
 use super::problem::{Code, Problem};
 use super::settings::SetSource;
+use classify::lists::ChangedLists;
 use pflang::Names;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,6 +26,7 @@ impl Sets {
     pub(super) fn read(
         sources: &BTreeMap<String, (Range<usize>, SetSource)>,
         folder: &Path,
+        lists: &ChangedLists,
     ) -> Result<Sets, Vec<Problem>> {
         let (mut sets, mut problems) = (Sets::default(), Vec::new());
         for (name, (span, source)) in sources {
@@ -45,6 +47,16 @@ impl Sets {
                         problems.push(problem.help("files of sets are named from the folder of the policy"));
                     }
                 },
+            }
+        }
+        for (name, text) in &mut sets.0 {
+            match lists.applied(name, text) {
+                Ok(Some(changed)) => *text = changed,
+                Ok(None) => {}
+                Err(why) => {
+                    let message = format!("the set `{}` cannot be changed: {why}", wire::in_one_line(name));
+                    problems.push(Problem::new(Code::SetFile, sources[name].0.clone(), message));
+                }
             }
         }
         if problems.is_empty() { Ok(sets) } else { Err(problems) }

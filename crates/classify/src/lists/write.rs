@@ -1,13 +1,21 @@
 //! Lists joined, as a plain list: the fewest prefixes, and ranges where an interval is no prefix.
 
-use classify::lists::List;
+use super::List;
+use crate::set::{AddressSpans, prefix, union};
 use std::fmt::{Display, Write};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The text of all these lists in one.
-pub(super) fn text(lists: Vec<List>) -> String {
+/// The text of all these lists in one, which [`super::read`] reads.
+///
+/// ```
+/// use classify::lists::{joined, read};
+/// let lists = ["10.0.0.0/9\n192.0.2.7\n", "10.128.0.0/9\n"].map(|text| read(text, None).unwrap());
+/// assert_eq!(joined(lists), "10.0.0.0/8\n192.0.2.7\n");
+/// ```
+#[must_use]
+pub fn joined(lists: impl IntoIterator<Item = List>) -> String {
     let mut text = String::new();
-    let mut all = classify::set::AddressSpans::default();
+    let mut all = AddressSpans::default();
     let (mut ports, mut macs, mut pairs4, mut pairs6) = (vec![], vec![], vec![], vec![]);
     for list in lists {
         // Entries with values are kept as they are: which of two decides depends on both.
@@ -30,7 +38,7 @@ pub(super) fn text(lists: Vec<List>) -> String {
     let all = all.joined();
     all.v4.iter().for_each(|&(low, high)| line(&mut text, &of4(low, high), None));
     all.v6.iter().for_each(|&(low, high)| line(&mut text, &of6(low, high), None));
-    classify::set::union(ports).iter().for_each(|&(low, high)| line(&mut text, &range(low, high), None));
+    union(ports).iter().for_each(|&(low, high)| line(&mut text, &range(low, high), None));
     macs.sort_unstable();
     macs.dedup();
     for mac in macs {
@@ -59,13 +67,13 @@ fn line(text: &mut String, entry: &str, value: Option<&str>) {
 
 fn of4(low: u32, high: u32) -> String {
     let len = (low ^ high).leading_zeros();
-    let is_prefix = classify::set::prefix(low, len as u8) == (low, high);
+    let is_prefix = prefix(low, len as u8) == (low, high);
     written(Ipv4Addr::from(low), Ipv4Addr::from(high), is_prefix.then_some((len, u32::BITS)))
 }
 
 fn of6(low: u128, high: u128) -> String {
     let len = (low ^ high).leading_zeros();
-    let is_prefix = classify::set::prefix(low, len as u8) == (low, high);
+    let is_prefix = prefix(low, len as u8) == (low, high);
     written(Ipv6Addr::from(low), Ipv6Addr::from(high), is_prefix.then_some((len, u128::BITS)))
 }
 

@@ -1,0 +1,135 @@
+//! The control socket of what runs: requests of other processes, and their answers.
+//!
+//! A request is a line of JSON, `{"cmd":"stats"}`, and so is its answer. Requests are answered one after the other, on a thread of their own.
+
+use crate::exit::Failure;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of a request at most: a million addresses fit.
+pub(crate) const REQUEST_MAX: u64 = 64 << 20;
+/// How long is waited for a request, or for who reads an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long who asks waits for an answer.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(70);
+
+/// Nanoseconds since this was first asked for, by the clock that control sockets set times by.
+pub(crate) fn now_ns() -> u64 {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// What answers requests.
+pub(crate) type Answer = Box<dyn Fn(&Value) -> Value + Send>;
+
+/// A control socket.
+pub(crate) struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+/// The socket's file, which goes when what runs does.
+#[derive(Debug)]
+pub(crate) struct Served(PathBuf);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Server {
+    /// Binds a socket that its owner alone may use. One that nobody answers any more is replaced.
+    pub(crate) fn bind(path: &Path) -> Result<Server, Failure> {
+        let refused = |error: &io::Error| {
+            Failure::world(format_args!("cannot make the control socket {}: {error}", path.display()))
+        };
+        let listener = match UnixListener::bind(path) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                if UnixStream::connect(path).is_ok() {
+                    return Err(refused(&error).help("another process answers there"));
+                }
+                fs::remove_file(path).map_err(|error| refused(&error))?;
+                UnixListener::bind(path)
+            }
+            bound => bound,
+        };
+        let listener = listener.map_err(|error| refused(&error))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| refused(&error))?;
+        Ok(Server { listener, path: path.to_owned() })
+    }
+
+    /// Answers requests from now on.
+    pub(crate) fn serve(self, answer: Answer) -> Result<Served, Failure> {
+        let Server { listener, path } = self;
+        let serve = move || {
+            engine::stand_back();
+            for stream in listener.incoming().flatten() {
+                // Who does not read the answer has not got one.
+                let _ = answer_one(&stream, &answer);
+            }
+        };
+        let begun = thread::Builder::new().name("control".to_owned()).spawn(serve);
+        begun.map_err(|error| Failure::world(format_args!("cannot start a thread: {error}")))?;
+        Ok(Served(path))
+    }
+}
+
+fn answer_one(stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    let mut stream = stream;
+    BufReader::new(Read::by_ref(&mut stream).take(REQUEST_MAX)).read_line(&mut line)?;
+    let answered = match serde_json::from_str(&line) {
+        Ok(request) => answer(&request),
+        Err(_) => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
+    };
+    stream.write_all(format!("{answered}\n").as_bytes())
+}
+
+/// The answer to a request that is refused.
+pub(crate) fn error(message: &str) -> Value {
+    json!({ "v": 1, "type": "error", "error": { "code": "CL002", "severity": "error", "message": message } })
+}
+
+/// The answer that tells of a failure.
+pub(crate) fn failed(failure: &Failure) -> Value {
+    serde_json::from_str(&failure.message.to_json()).unwrap_or_else(|_| error("the request has failed"))
+}
+
+/// Why a request was refused, as the answer says.
+pub(crate) fn why_refused(answer: &Value) -> Option<String> {
+    let told = |found: &Value| {
+        let line = found["line"].as_u64().map(|line| format!("line {line}: ")).unwrap_or_default();
+        format!("{line}{}", found["message"].as_str().unwrap_or_default())
+    };
+    if answer["type"] != "error" {
+        return None;
+    }
+    let found =
+        answer["errors"].as_array().map(|errors| errors.iter().map(told).collect::<Vec<_>>().join("; "));
+    Some(found.unwrap_or_else(|| told(&answer["error"])))
+}
+
+/// Sends a request to the socket of a running process, `what`, and returns its answer.
+pub(crate) fn request(path: &Path, what: &str, help: &str, request: &Value) -> Result<Value, Failure> {
+    let failed = |error: &io::Error| {
+        let failure = Failure::world(format_args!("no {what} answers at {}: {error}", path.display()));
+        failure.help(help)
+    };
+    let mut stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
+    stream.set_read_timeout(Some(ANSWERED_WITHIN)).map_err(|error| failed(&error))?;
+    stream.write_all(format!("{request}\n").as_bytes()).map_err(|error| failed(&error))?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).map_err(|error| failed(&error))?;
+    serde_json::from_str(&line)
+        .map_err(|_| Failure::world(format_args!("what answers at {} is no {what}", path.display())))
+}
