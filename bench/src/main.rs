@@ -13,8 +13,11 @@ mod engine;
 mod engines;
 mod hand;
 mod hipac;
+mod kernel;
+mod lines;
 mod list;
 mod lua;
+mod notes;
 mod packet;
 mod program;
 mod race;
@@ -51,6 +54,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "sets", about: "sets of addresses against tries of other crates, a hash set, and the binary tree of 2007", run: sets::run },
     Suite { name: "program", about: "pfmatch programs of many clauses on addresses", run: program::run },
     Suite { name: "rules", about: "first-match rule lists against librte_acl, whose lists SLUSS_CLASSBENCH names a folder of", run: rules::run },
+    Suite { name: "notes", about: "the rule list of 2007 from 16 to 16384 addresses, against librte_acl and the kernel's firewalls; a chart", run: notes::run },
     Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
     Suite { name: "wall", about: "the wall against the least C that finds a verdict, and against ndpiReader", run: wall::run },

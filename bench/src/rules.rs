@@ -5,12 +5,8 @@
 
 #[cfg(has_acl)]
 use crate::acl::{ALGORITHMS, Acl};
-use crate::hipac::Hipac;
 use crate::race::{Lap, median, thread_cpu_ns};
-use crate::report::{
-    Figure, Report,
-    Target::{AtLeast, AtMost},
-};
+use crate::report::{Figure, Report, Target::AtLeast};
 use classify::rules::{Key, NO_RULE, Options, Rule, Rules, classbench, generate, points};
 use std::hint::black_box;
 use std::io::Read;
@@ -21,9 +17,9 @@ const SUITE: &str = "rules";
 /// Over the figures.
 const TITLE: &str = "rules: first match, nanoseconds a packet";
 /// Headers of each kind.
-const HEADERS: usize = 200 * CHUNK;
+pub(crate) const HEADERS: usize = 200 * CHUNK;
 /// Headers that are timed together.
-const CHUNK: usize = 512;
+pub(crate) const CHUNK: usize = 512;
 /// Packets of a batch.
 const BURST: usize = 256;
 
@@ -34,7 +30,6 @@ const FAMILIES: [&str; 12] =
 
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
-    notes(report);
     let folder = std::env::var_os("SLUSS_CLASSBENCH").map(PathBuf::from);
     let folder =
         folder.or_else(|| Some("../shared/data/classbench".into()).filter(|path: &PathBuf| path.is_dir()));
@@ -122,7 +117,7 @@ fn family(report: &mut Report, name: &str, rules: &[Rule<u32>]) -> Option<Compar
 }
 
 /// A look-up of every header, one by one and in batches.
-fn alone(ours: &Rules<u32>, keys: &[Key<u32>]) -> Vec<Lap> {
+pub(crate) fn alone(ours: &Rules<u32>, keys: &[Key<u32>]) -> Vec<Lap> {
     let [single, batch] = time_ours(ours, keys);
     vec![Lap::of("sluss, one", single), Lap::of("sluss, batch", batch)]
 }
@@ -144,7 +139,7 @@ fn time_ours(ours: &Rules<u32>, keys: &[Key<u32>]) -> [Vec<f64>; 2] {
 }
 
 /// Nanoseconds a header of each chunk; all are gone through once before.
-fn chunks(headers: usize, mut look_up: impl FnMut(usize)) -> Vec<f64> {
+pub(crate) fn chunks(headers: usize, mut look_up: impl FnMut(usize)) -> Vec<f64> {
     let mut times = Vec::new();
     for round in 0..3 {
         for first in (0..headers).step_by(CHUNK) {
@@ -227,51 +222,4 @@ fn million(report: &mut Report) {
         64e6 / ours.bytes() as f64,
         Some(AtLeast(1.0)),
     );
-}
-
-/// The list of the notes of 2007, as addresses grow from 16 to 16384: one packet a call. The state of a connection is a field of librte_acl's
-/// that this harness does not have, so it is given the other rules.
-fn notes(report: &mut Report) {
-    let keys: Vec<Key<u32>> = generate::notes_headers(5).take(HEADERS / 4).collect();
-    let mut single = Vec::new();
-    for n in (4..=14).map(|bits| 1 << bits) {
-        let what = format!("notes, {n} addresses");
-        let rules = generate::notes(n);
-        let ours = Rules::build(&rules, &Options::default()).expect("the list is built");
-        let hipac = Hipac::build(&rules);
-        for key in &keys {
-            assert_eq!(ours.find(key), Some(n as u32 + 1), "{what}: the last rule");
-            assert_eq!(hipac.find(key), n as u32 + 1, "{what}: the last rule, in nested trees");
-        }
-        let laps = alone(&ours, &keys);
-        let each = |look_up: &mut dyn FnMut(&Key<u32>)| {
-            chunks(keys.len(), |first| keys[first..first + CHUNK].iter().for_each(&mut *look_up))
-        };
-        let nested = Lap::of(
-            "nf-HiPAC, a model",
-            each(&mut |key| {
-                black_box(hipac.find(key));
-            }),
-        );
-        single.push(laps[0].clone());
-        report.laps(TITLE, &what, &laps);
-        report.laps(TITLE, &what, &[nested]);
-        #[cfg(has_acl)]
-        if let Some(mut acl) = Acl::build(&rules[1..]) {
-            acl.load(&keys);
-            let mut answers = vec![0; keys.len()];
-            let times = chunks(keys.len(), |first| acl.find(first, 1, &mut answers[first..first + CHUNK]));
-            assert!(answers.iter().all(|&answer| answer as usize == rules.len() - 1), "{what}: librte_acl");
-            report.laps(TITLE, &what, &[Lap::of("librte_acl, one", times)]);
-        }
-        if n <= 1024 {
-            let linear = each(&mut |key| {
-                black_box(classify::rules::linear(&rules, key, |_| false));
-            });
-            report.laps(TITLE, &what, &[Lap::of("linear scan", linear)]);
-        }
-    }
-    let [.., last] = &single[..] else { return };
-    let value = last.over(&single[2]);
-    report.ratio(SUITE, "the notes' list, 16384 addresses / 64", value, Some(AtMost(1.5)));
 }
