@@ -10,7 +10,7 @@ use crate::terminal::{Terminal, print};
 use crate::unwritable;
 use ask::{Ask, Asked};
 use change::Direction;
-use classify::lists::{List, joined, read};
+use classify::lists::{List, is_database, joined, read, read_database};
 use classify::set::TooLarge;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -43,6 +43,10 @@ fn list(path: &Path, name: Option<&str>) -> Result<List, Failure> {
             .if_missing(path, &error)
             .about_file(&shown)
     })?;
+    if is_database(&bytes) {
+        let read = read_database(&bytes, name);
+        return read.map_err(|why| Failure::user(format_args!("{shown}: {why}")).about_file(&shown));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&byte| byte == b'\n').count();
         Failure::user(format_args!("{shown}: line {line} is no text in UTF-8")).about_file(&shown)

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, run, run_with_input, scratch, stderr, stdout};
+use common::{arg, code, root, run, run_with_input, scratch, stderr, stdout};
 
 #[test]
 fn members_are_told_and_the_exit_code_says_whether_all_are() {
@@ -116,4 +116,48 @@ fn lists_are_joined() {
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(object["bytes"].as_u64() > Some(0) && object["ns_ipv4"].as_f64() > Some(0.0), "{object}");
     assert!(stdout(&run(&["set", "stats", arg(&out)])).contains("intervals  3 when joined"));
+}
+
+/// A database of MaxMind's format: 10.0.0.0/8 is Swedish, 192.0.0.0/4 Norwegian.
+const DATABASE: &str = "00000100000800000200000b00000300000b00000400000b00000b00000500000600000b00000b00000700001b00000b00000b00000900000a00000b00003100000b\
+    00000000000000000000000000000000e147636f756e747279e14869736f5f636f6465425345e147636f756e747279e14869736f5f636f6465424e4fabcdef4d61784d696e64\
+    2e636f6de95b62696e6172795f666f726d61745f6d616a6f725f76657273696f6ea200025b62696e6172795f666f726d61745f6d696e6f725f76657273696f6ea200004b6275\
+    696c645f65706f63680802000000006553f1004d64617461626173655f747970654c546573742d436f756e7472794b6465736372697074696f6ee142656e4474657374\
+    4a69705f76657273696f6ea20004496c616e67756167657300044a6e6f64655f636f756e74c40000000b4b7265636f72645f73697a65a20018";
+
+#[test]
+fn a_database_tells_the_countries_of_addresses() {
+    let folder = scratch("set-database");
+    let database = folder.join("country.mmdb");
+    let bytes =
+        DATABASE.as_bytes().chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16));
+    std::fs::write(&database, bytes.collect::<Result<Vec<_>, _>>().unwrap()).unwrap();
+    let output = run(&["set", "test", arg(&database), "10.1.2.3", "192.0.2.1", "172.16.0.1"]);
+    assert_eq!(stdout(&output), "10.1.2.3\tSE\n192.0.2.1\tNO\n172.16.0.1\tno\n", "{}", stderr(&output));
+    let output = run(&["set", "build", arg(&database), "--name", "NO"]);
+    assert_eq!(stdout(&output), "192.0.0.0/4\n", "{}", stderr(&output));
+    // In a filter, and in the set of a policy.
+    let capture = root().join("captures/web.pcap");
+    let count = |filter: &str| {
+        let output = run(&["filter", "--count", filter, arg(&capture)]);
+        assert!(code(&output) <= 1, "{filter}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let name = database.display();
+    assert_eq!(count(&format!("host in {{@{name}:SE}}")), count("net 10.0.0.0/8"));
+    assert_eq!(
+        count(&format!("src host in {{@{name}:NO, @{name}:SE}}")),
+        count("src net 192.0.0.0/4 or src net 10.0.0.0/8")
+    );
+    let output = run(&["filter", "--count", &format!("host in {{@{name}:DK}}"), arg(&capture)]);
+    assert_eq!(code(&output), 3);
+    assert!(
+        stderr(&output).contains("no address has the value `DK` in this database of type Test-Country"),
+        "{}",
+        stderr(&output)
+    );
+    let policy = folder.join("policy.toml");
+    std::fs::write(&policy, "rules = '''\nsrc host in {@sweden} => drop\notherwise => accept\n'''\n[sets]\nsweden = 'country.mmdb:SE'\n").unwrap();
+    let output = run(&["wall", "check", arg(&policy)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
 }

@@ -354,6 +354,9 @@ const LIST_BEGINNINGS: [&str; 6] =
 /// When reading does, or a table does not hold an entry.
 pub fn list(data: &[u8]) {
     let Some((&first, text)) = data.split_first() else { return };
+    if classify::lists::is_database(text) {
+        let _ = classify::lists::read_database(text, None);
+    }
     let begin = LIST_BEGINNINGS[usize::from(first) % LIST_BEGINNINGS.len()];
     let text = format!("{begin}{}", String::from_utf8_lossy(text));
     let list = match classify::lists::read(&text, None) {

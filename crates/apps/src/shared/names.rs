@@ -1,6 +1,7 @@
 //! The names of this system, for filters: its files first, the resolver only when asked for.
 
 use crate::shared::set_changes;
+use classify::lists::text_of;
 use pflang::{FileNames, HostAddrs, Names, Service};
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -90,10 +91,13 @@ impl Names for SystemNames {
         if let Some(text) = read.get(path) {
             return Ok(text.clone());
         }
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_end(&mut bytes))
-            .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+        let bytes = text_of(path, |path| {
+            let mut bytes = Vec::new();
+            std::fs::File::open(path)
+                .and_then(|file| file.take(SET_FILE_MAX + 1).read_to_end(&mut bytes))
+                .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+            Ok(bytes)
+        })?;
         // What is not UTF-8 is no entry, and told as any other that is wrong, with its line.
         let text = set_changes::applied(path, String::from_utf8_lossy(&bytes).into_owned())?;
         read.insert(path.to_owned(), text.clone());

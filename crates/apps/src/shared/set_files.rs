@@ -36,7 +36,10 @@ impl fmt::Debug for SetFiles {
 
 impl Seen {
     fn of(path: &str) -> Seen {
-        let looks = std::fs::metadata(path)
+        // Behind the name of a database, its value.
+        let file =
+            path.rsplit_once(':').filter(|(file, _)| file.ends_with(".mmdb")).map_or(path, |(file, _)| file);
+        let looks = std::fs::metadata(file)
             .ok()
             .map(|file| [file.ino(), file.len(), file.mtime() as u64, file.mtime_nsec() as u64]);
         Seen { path: path.to_owned(), looks, changes: set_changes::version(path) }

@@ -8,6 +8,8 @@
 //! | CSV with a header that names a column `ip`, `ipaddress`, `cidr` or `network` | that header |
 //! | JSON, one document or one a line (Spamhaus DROP, AbuseIPDB) | `{` or `[` at the start |
 //!
+//! Databases of MaxMind's format are no text: [`read_database`].
+//!
 //! An entry is an address, a prefix or a range; a port or a range of ports; a MAC address; or an address, prefix or range with a port. In a plain
 //! list a word behind an address is its value, which makes the list a map.
 //!
@@ -17,6 +19,7 @@ mod changes;
 mod ipset;
 mod item;
 mod json;
+mod mmdb;
 mod nft;
 mod plain;
 mod write;
@@ -29,6 +32,7 @@ use table::interval::NONE;
 
 pub use changes::{Change, ChangedLists, Refused};
 pub use item::Item;
+pub use mmdb::{is_database, read_database, text_of};
 pub use write::joined;
 
 /// In which form a list is written.
@@ -45,6 +49,8 @@ pub enum Format {
     Csv,
     /// JSON.
     Json,
+    /// A database of MaxMind's format.
+    Mmdb,
 }
 
 impl fmt::Display for Format {
@@ -55,6 +61,7 @@ impl fmt::Display for Format {
             Format::Nft => "nftables'",
             Format::Csv => "CSV",
             Format::Json => "JSON",
+            Format::Mmdb => "a database of MaxMind's format",
         })
     }
 }
@@ -236,7 +243,8 @@ pub fn read(text: &str, name: Option<&str>) -> Result<List, Problem> {
         Format::Nft => nft::read(text, name),
         Format::Json => json::read(text),
         Format::Csv => plain::read_csv(text),
-        Format::Plain => plain::read(text),
+        // A database is no text.
+        Format::Plain | Format::Mmdb => plain::read(text),
     }
 }
 

@@ -6,7 +6,7 @@
 use super::names::{DomainSet, domain};
 use super::problem::{Code, Problem};
 use super::settings::SetSource;
-use classify::lists::ChangedLists;
+use classify::lists::{ChangedLists, text_of};
 use pflang::Names;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,7 +34,7 @@ impl Sets {
                 SetSource::Members(members) => {
                     sets.0.insert(name.clone(), members.join("\n"));
                 }
-                SetSource::File(path) => match read(&folder.join(path)) {
+                SetSource::File(path) => match text(&folder.join(path)) {
                     Ok(text) => {
                         sets.0.insert(name.clone(), text);
                     }
@@ -88,14 +88,20 @@ impl Sets {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+/// The text of a file, or of a database.
+fn text(path: &Path) -> Result<String, String> {
+    let bytes = text_of(&path.to_string_lossy(), |path| read(Path::new(path)))?;
+    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     file.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > FILE_MAX {
         return Err(format!("it has more than {FILE_MAX} bytes"));
     }
-    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+    Ok(bytes)
 }
 
 impl Names for Sets {
