@@ -4,6 +4,7 @@
 
 mod bench;
 mod quickcheck;
+mod sandbox;
 mod set;
 mod snsh;
 mod wall;
@@ -20,6 +21,7 @@ use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
+pub(crate) use sandbox::SandboxArgs;
 pub(crate) use set::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};
 pub(crate) use snsh::SnshArgs;
 use std::borrow::Cow;
@@ -830,6 +832,8 @@ pub(crate) struct RunArgs {
     /// How long at most, twice as long after each failure [default: 10s, or as long as the first time].
     #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, help_heading = "Engine")]
     pub(crate) restart_max: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
 }
 
 impl RunArgs {

@@ -25,5 +25,5 @@ mod vm;
 
 pub use app::{LuaApp, registry};
 pub use error::{Error, Failure};
-pub use options::{Coach, Options};
+pub use options::{Coach, Options, Restarts, Sandbox};
 pub use vm::{Action, Vm};

@@ -193,14 +193,13 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 lua_rawgeti(state, LUA_REGISTRYINDEX, link);
                 arguments = 2;
             }
-            if lua_pcall(state, arguments, 0, handler) != 0 {
+            let name = &raw const (&(*steps))[index].name;
+            if protected(core, state, &*name, [arguments, 0, handler]) != 0 {
                 let name = (&(*steps))
                     .get(index)
                     .filter(|_| (*plan).generation == generation)
                     .map(|step| step.name.clone());
-                if let Some(failure) = &mut (*core).failure {
-                    failure.app = name;
-                }
+                (*core).failure.get_or_insert_default().app = name;
                 return Err(Raised);
             }
             if let Some((_, link)) = link {
@@ -211,6 +210,31 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 }
             }
             index += 1;
+        }
+    }
+}
+
+/// `lua_pcall` with a number of arguments, of results, and a handler of errors: a turn of its own in a sandboxed state.
+///
+/// # Safety
+/// As for `lua_pcall`; the name is read before Lua code runs.
+#[inline]
+pub(super) unsafe fn protected(
+    core: *mut Core,
+    state: *mut lua_State,
+    name: &str,
+    [arguments, results, handler]: [c_int; 3],
+) -> c_int {
+    // SAFETY: as the caller says. The fence is there as long as the engine.
+    unsafe {
+        match &(*core).fence {
+            None => lua_pcall(state, arguments, results, handler),
+            Some(fence) => {
+                let outer = fence.begin(state, name);
+                let status = lua_pcall(state, arguments, results, handler);
+                fence.end(state, outer);
+                status
+            }
         }
     }
 }
@@ -347,7 +371,7 @@ unsafe fn call(
         lua_pushcclosure(state, on_error, 1);
         let handler = lua_gettop(state);
         lua_rawgeti(state, LUA_REGISTRYINDEX, function);
-        if lua_pcall(state, 0, results, handler) != 0 {
+        if protected(core, state, "", [0, results, handler]) != 0 {
             return Err(Raised);
         }
         luajit::lua_remove(state, handler);

@@ -1,6 +1,7 @@
 //! The memory of an engine: packets, links and counters, at addresses that do not change while it lives.
 
 use super::breath::Plan;
+use super::fence::{Fence, Limits};
 use super::guest::GuestState;
 use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
 use super::natives::Natives;
@@ -23,6 +24,8 @@ pub(super) const STEP: usize = 1024;
 const POOL: usize = 64 * 1024;
 /// Bytes of memory from which counters, links and `dma_alloc` are served.
 const ARENA: usize = 2 << 20;
+/// What the process ends with when a turn of a sandboxed state cannot be ended: as when a program has raised an error.
+const FAILED: i32 = 1;
 
 /// An engine's memory and its order of breaths. Lua knows its address, so it stays in its box.
 #[repr(C)]
@@ -32,6 +35,9 @@ pub(crate) struct Core {
     /// What happened when a method raised an error: kept until somebody tells it.
     pub(super) failure: Option<Failure>,
     pub(super) options: Options,
+    /// The limits of a sandboxed state.
+    pub(super) fence: Option<Fence>,
+    packets_max: usize,
     /// The folder for shared memory, with the folders of processes in it.
     pub(super) shm_root: PathBuf,
     /// The name of the folder that is this engine's own: the process id, for the first engine of a process.
@@ -91,11 +97,18 @@ impl Core {
             running: 0,
             timers: 0,
         };
+        let limits = options.sandbox.as_ref().map(|sandbox| Limits {
+            memory_bytes: sandbox.memory_bytes,
+            turn: sandbox.turn,
+            exit_code: FAILED,
+        });
         let mut core = Box::new(Core {
             shared,
             plan: Plan::default(),
             failure: None,
             options: options.clone(),
+            fence: limits.map(Fence::new),
+            packets_max: options.sandbox.as_ref().map_or(MAX_PACKETS, |sandbox| sandbox.packets.min(MAX_PACKETS)),
             shm_root,
             own_name,
             pools: Vec::new(),
@@ -167,7 +180,7 @@ impl Core {
     /// Puts packets of a pool onto the list of free ones. Returns how many.
     fn put_on_list(&mut self, pool: &mut Pool, count: usize) -> usize {
         let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(count);
-        while addresses.len() < count && self.packets + addresses.len() < MAX_PACKETS {
+        while addresses.len() < count && self.packets + addresses.len() < self.packets_max {
             let Some(packet) = pool.allocate() else { break };
             addresses.push(home(packet.into_address()).as_ptr().cast());
         }
