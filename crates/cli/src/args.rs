@@ -3,6 +3,7 @@
 //! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
 
 mod bench;
+mod new;
 mod quickcheck;
 mod sandbox;
 mod set;
@@ -20,6 +21,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
 use io::pcap_reader::Passes;
 use pflang::Stage;
+pub(crate) use new::{AnnotationsArgs, NewAppArgs, NewArgs};
 pub(crate) use quickcheck::QuickcheckArgs;
 pub(crate) use sandbox::SandboxArgs;
 pub(crate) use set::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};
@@ -83,6 +85,9 @@ pub(crate) enum Command {
     Blast(BlastArgs),
     /// Run a network of apps that a file describes.
     Run(RunArgs),
+    /// Begin an app of your own, in Lua or Rust.
+    #[command(subcommand)]
+    New(NewArgs),
     /// Run Lua on the engine: text, files, self-tests, or a prompt.
     Snsh(SnshArgs),
     /// Tell what flows speak, filter by it, and be a firewall.
@@ -144,7 +149,7 @@ impl Command {
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
-            Command::Snsh(_) | Command::Completions { .. } | Command::Man { .. } => false,
+            Command::New(_) | Command::Snsh(_) | Command::Completions { .. } | Command::Man { .. } => false,
         }
     }
 }

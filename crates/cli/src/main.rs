@@ -29,6 +29,7 @@ mod matches;
 mod message;
 mod missing;
 mod misuse;
+mod new;
 mod notices;
 mod ps;
 mod quickcheck;
@@ -102,6 +103,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
                 .help("sluss run --sandbox PROGRAM.lua; in a graph, an app of the type `lua` has `sandbox = true`")),
             None => run::run(args, terminal),
         },
+        Command::New(args) => new::run(args),
         Command::Snsh(args) => lua::shell(args, lua::tree(cli.snabb.as_deref()).as_deref(), terminal),
         Command::Wall(args) => wall::run(args, terminal),
         Command::Set(args) => set::run(args, terminal),

@@ -125,6 +125,8 @@ fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Fai
             }
             Ok(Outcome::ProgramFailed)
         }
+        // Told as they happened.
+        Err(Error::Apps(_)) => Ok(Outcome::ProgramFailed),
         Err(error) => Err(failure(&error)),
     }
 }

@@ -348,6 +348,13 @@ local function instance_of (class, inner)
       end
    end
 
+   -- The app has failed: its links are another's.
+   function self:abandon ()
+      for _, known in pairs(handles) do
+         for _, one in pairs(known) do ends[one.number] = nil end
+      end
+   end
+
    local told = { link = function_of(inner, "link"), unlink = function_of(inner, "unlink") }
    function self:link (direction, port)
       relink(direction)

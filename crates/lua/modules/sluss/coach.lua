@@ -102,10 +102,10 @@ local function on_trace(what, trace, func, pc, code, detail)
    elseif what == "stop" then
       local info = util.traceinfo(trace)
       state.traces[trace] = { start = state.starts[trace], lines = state.recorded[trace], func = func }
-      if info and info.linktype == "stitch" then
-         local at = state.last
-         local callee = place(func)
-         state.stitches[#state.stitches + 1] = { at = at or callee, callee = callee.builtin or key(callee) }
+      local callee = place(func)
+      -- A trace ends before a call that cannot be compiled, and another begins behind it, or none does.
+      if info and (info.linktype == "stitch" or (info.linktype == "return" and callee.builtin)) then
+         state.stitches[#state.stitches + 1] = { at = state.last or callee, callee = callee.builtin or key(callee) }
       end
    elseif what == "flush" then
       state.flushes = state.flushes + 1
@@ -172,27 +172,33 @@ end
 local NOT_COMPILED = { "interpreted", "c", "gc", "compiling" }
 local ALL = { "compiled", "interpreted", "c", "gc", "compiling" }
 
--- The last line of the loop that begins at a bytecode, or of the function.
+-- The lines of the loop, or of the function, that a bytecode begins.
 local function extent(start)
    if not start or not start.func then return nil end
-   local first, last = start.at.line, start.at.line
-   for pc = start.pc, 10000000 do
-      local info = util.funcbc(start.func, pc) and util.funcinfo(start.func, pc)
-      if not info then break end
-      if info.currentline and info.currentline > last then last = info.currentline end
-      local op = operation(start.func, pc)
-      if op:find("FORL$") or op:find("ITERL$") or op == "LOOP" then break end
-   end
-   -- A loop's own bytecode stands at its end.
-   local info = util.funcinfo(start.func, start.pc)
-   if info.linedefined and operation(start.func, start.pc):find("FORL$") then
-      for pc = start.pc, 1, -1 do
-         local before = util.funcinfo(start.func, pc)
-         if before.currentline and before.currentline < first then first = before.currentline end
-         if operation(start.func, pc):find("FORI$") then break end
+   local func, op = start.func, operation(start.func, start.pc)
+   local from, to = start.pc, start.pc
+   if op:find("FORL$") then
+      -- It stands at the loop's end. Loops within have a pair of their own.
+      local depth = 1
+      while from > 1 and depth > 0 do
+         from = from - 1
+         local at = operation(func, from)
+         if at:find("FORL$") then depth = depth + 1 elseif at:find("FORI$") then depth = depth - 1 end
       end
+   elseif op:find("ITERL$") or op:find("ITERN$") or op:find("LOOP$") then
+      -- A jump leads to the other end, unless the loop was compiled since.
+      local ins = util.funcbc(func, start.pc)
+      local target = start.pc + 1 + bit.rshift(ins, 16) - 0x8000
+      if not op:find("^J") and util.funcbc(func, target) then from, to = math.min(from, target), math.max(to, target) end
+   else
+      while util.funcbc(func, to + 1) do to = to + 1 end
    end
-   return first, math.max(last, first)
+   local first, last = start.at.line, start.at.line
+   for pc = from, to do
+      local line = util.funcinfo(func, pc).currentline
+      if line then first, last = math.min(first, line), math.max(last, line) end
+   end
+   return first, last
 end
 
 -- The texts of source files, by line.

@@ -6,6 +6,7 @@ use super::guest::GuestState;
 use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
 use super::natives::Natives;
 use super::team::Member;
+use super::turn_watch::{TurnWatch, Watching};
 use crate::error::{Error, Failure};
 use crate::options::Options;
 use engine::Pool;
@@ -15,6 +16,7 @@ use std::ffi::c_void;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
@@ -38,6 +40,9 @@ pub(crate) struct Core {
     /// The limits of a sandboxed state.
     pub(super) fence: Option<Fence>,
     packets_max: usize,
+    /// Apps that have failed, and were told of.
+    pub(super) failures: u64,
+    _watching: Option<Watching>,
     /// The folder for shared memory, with the folders of processes in it.
     pub(super) shm_root: PathBuf,
     /// The name of the folder that is this engine's own: the process id, for the first engine of a process.
@@ -102,9 +107,12 @@ impl Core {
             turn: sandbox.turn,
             exit_code: FAILED,
         });
+        let watch = options.restarts.map(|_| Arc::new(TurnWatch::default()));
         let mut core = Box::new(Core {
             shared,
+            _watching: watch.clone().map(Watching::begin),
             plan: Plan::default(),
+            failures: 0,
             failure: None,
             options: options.clone(),
             fence: limits.map(Fence::new),
@@ -124,12 +132,20 @@ impl Core {
             published: Vec::new(),
             freelist_bytes: bytes,
         });
+        core.plan.watch = watch;
         // Apps may free packets before the engine has its counters.
         core.shared.frees = core.new_counter();
         core.shared.freebytes = core.new_counter();
         core.shared.freebits = core.new_counter();
         core.shared.breaths = core.new_counter();
         Ok(core)
+    }
+
+    /// Packets that are in links, or that apps have; of a worker that frees packets of others, less those.
+    #[inline]
+    pub(super) fn in_use(&self) -> i64 {
+        // SAFETY: the list is mapped while the engine lives.
+        self.packets as i64 - i64::from(unsafe { (*self.shared.free).free })
     }
 
     /// Removes the process's folder of shared memory.

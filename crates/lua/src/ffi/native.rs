@@ -63,6 +63,12 @@ pub(super) fn push_table(call: &mut Call) {
         set_field(call, "packets\0");
         set_field(call, "sandbox\0");
     }
+    if let Some(restarts) = core.options.restarts {
+        for (seconds, name) in [(restarts.first, "restart_first\0"), (restarts.max, "restart_max\0")] {
+            call.push_number(seconds.as_secs_f64());
+            set_field(call, name);
+        }
+    }
     if let Some(member) = &core.member {
         call.push_number(member.worker as f64);
         set_field(call, "worker\0");
@@ -378,6 +384,7 @@ functions! {
             std::mem::replace(&mut plan.ticks, ticks),
         ];
         plan.generation += 1;
+        plan.tell_watch();
         for step in old.into_iter().flatten() {
             plan.unused.extend([step.function, step.app]);
             plan.unused.extend(step.link.map(|(link, _)| link));
@@ -423,9 +430,50 @@ functions! {
             call.forget(reference);
         }
         match outcome {
-            Ok(()) => Ok(0),
+            Ok(end) => {
+                call.push_bool(false);
+                call.push_bool(end == breath::End::Deadline);
+                Ok(2)
+            }
             Err(_) => failed(call),
         }
+    };
+
+    // Apps that fail
+
+    // The app whose method raised the last error, and the calls that led there; or nothing.
+    failed_app = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        let failure = unsafe { (*call.core).failure.as_ref() };
+        let Some((app, traceback)) = failure.and_then(|failure| Some((failure.app.clone()?, failure.traceback.clone()))) else {
+            return Ok(0);
+        };
+        call.push_text(app.as_bytes());
+        call.push_text(traceback.as_bytes());
+        Ok(2)
+    };
+    // The last error was told, and the program goes on.
+    failure_told = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let core = unsafe { &mut *call.core };
+        core.failure = None;
+        core.failures += 1;
+        core.plan.current = None;
+        Ok(0)
+    };
+    // Takes an app, and perhaps a number to begin with anew. Returns how many packets it has taken from the free ones, less those it has freed.
+    taken = |call| {
+        let name = call.text(1, "an app")?;
+        let set = call.number(2);
+        // SAFETY: as above.
+        let plan = unsafe { &mut (*call.core).plan };
+        let account = plan.account(&name);
+        let before = plan.taken[account];
+        if let Some(number) = set {
+            plan.taken[account] = number as i64;
+        }
+        call.push_number(before as f64);
+        Ok(1)
     };
 }
 
@@ -586,7 +634,10 @@ fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
             let (function, app) = (call.keep(row + 1), call.keep(row + 2));
             let link = link_at(call, row + 3).map(|link| (call.keep(row + 3), link));
             let native = call.number(row + 5).map(|number| number as usize);
-            steps.push(Step { function, app, link, name: call.text(row + 4, "an app's name")?, native });
+            let name = call.text(row + 4, "an app's name")?;
+            // SAFETY: the engine lives; nobody else uses it in this call.
+            let account = (*call.core).plan.account(&name);
+            steps.push(Step { function, app, link, name, native, account });
             lua_settop(call.state, row - 1);
         }
         Ok(steps)

@@ -99,6 +99,12 @@ impl State {
         std::mem::forget(self);
     }
 
+    /// How often apps have failed that were started again.
+    pub(crate) fn failures(&self) -> u64 {
+        // SAFETY: the engine lives, and nobody changes this.
+        unsafe { (*self.core).failures }
+    }
+
     /// The state's engine.
     pub(super) fn core(&self) -> *mut Core {
         self.core
