@@ -104,7 +104,7 @@ fn nothing_is_overwritten_and_bad_names_are_refused() {
         (&["Upper", "--lua"], "is no name for an app"),
         (&["core", "--lua"], "is a name for something else"),
         (&["x"], "--lua"),
-        (&["x", "--lua", "--rust"], "cannot be used with"),
+        (&["x", "--lua", "--rust"], "exclude each other"),
         (&["x", "--rust", "--sluss", "there"], "none of sluss's sources"),
     ] {
         let output = run_in(&folder, &[&["new", "app"], words].concat());

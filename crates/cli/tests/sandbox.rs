@@ -60,7 +60,7 @@ fn flags_limit_memory_and_time() {
         (&["--sandbox-memory", "4"][..], "64MB, 512KiB, 1GiB"),
         (&["--sandbox-memory", "1KB"], "use 64KiB or more"),
         (&["--sandbox-turn", "0"], "use 1ms or more"),
-        (&["--coach"], "cannot be used with"),
+        (&["--coach"], "exclude each other"),
     ] {
         let output = run_in(&folder, "", flags, &[]);
         assert_eq!(code(&output), 2, "{flags:?}");

@@ -31,6 +31,9 @@ local LIVE_MIN = 40
 local CONVERSIONS_MIN = 2
 -- Look-ups of globals in one round of a loop.
 local GLOBALS_MIN = 2
+-- Recordings from one place that a sample has ended: each took about as long as the time between two.
+local CUT_MIN = 3
+local CUT = "error thrown or hook called"
 
 -- What the machine does when a sample is taken, by the profiler's letter.
 local STATES = { N = "compiled", I = "interpreted", C = "c", G = "gc", J = "compiling" }
@@ -225,6 +228,32 @@ local function add(findings, finding)
    end
 end
 
+-- Adds to the findings by place the loops whose recording was ended by samples again and again: they are too long, too.
+local function cut_off(best)
+   local cuts = {}
+   for _, abort in ipairs(state.order) do
+      if abort.reason:find(CUT) and abort.start and abort.start.at.file then
+         local id = key(abort.start.at)
+         cuts[id] = cuts[id] or { start = abort.start, tries = 0 }
+         cuts[id].tries = cuts[id].tries + abort.tries
+      end
+   end
+   for id, cut in pairs(cuts) do
+      local at = cut.start.at
+      local from, to = extent(cut.start)
+      local is_known = false
+      for _, finding in pairs(best) do
+         is_known = is_known or (finding.at.file == at.file and finding.at.line >= from and finding.at.line <= to)
+      end
+      if cut.tries >= CUT_MIN and not is_known then
+         best[id] = {
+            at = at, kind = "too_long", reason = format("recording takes longer than %d ms", INTERVAL_MS), tries = cut.tries,
+            given_up = GIVEN_UP[operation(cut.start.func, cut.start.pc)] or false, samples = samples_within(at.file, from, to, NOT_COMPILED),
+         }
+      end
+   end
+end
+
 -- What stopped the compiler, with the time that the code around it then takes uncompiled.
 local function aborted(findings)
    local best = {}
@@ -248,6 +277,7 @@ local function aborted(findings)
          if kind ~= "warm_up" and (not best[id] or best[id].tries < finding.tries) then best[id] = finding end
       end
    end
+   cut_off(best)
    local ids = {}
    for id in pairs(best) do ids[#ids + 1] = id end
    table.sort(ids)

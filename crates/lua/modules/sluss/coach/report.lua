@@ -36,6 +36,12 @@ local function anchor(finding)
    return PAGE .. "#" .. finding.kind:gsub("_", "-")
 end
 
+-- A line of source, cut where it is long.
+local function brief(text)
+   text = text:gsub("^%s+", "")
+   return #text > 110 and text:sub(1, 107) .. "…" or text
+end
+
 --- The findings in words.
 function M.text(result)
    local out = {}
@@ -49,7 +55,7 @@ function M.text(result)
       local known = advice.kinds[finding.kind]
       line("")
       line("%d. %s:%d: %s", at, finding.at.file, finding.at.line, known.what)
-      if finding.text then line("     %s", (finding.text:gsub("^%s+", ""))) end
+      if finding.text then line("     %s", brief(finding.text)) end
       line("   costs: %s%s of the time", known.is_part and "a part of " or "", percent(finding.share))
       line("   LuaJIT: %s%s", finding.reason, tries(finding))
       for number, words in ipairs(known.instead) do line("   %s%s", number == 1 and "instead: " or "         ", words) end
