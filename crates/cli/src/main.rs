@@ -99,8 +99,9 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
             None if args.coach => {
                 Err(Failure::user("`--coach` is for programs in Lua").help("sluss run --coach PROGRAM.lua"))
             }
-            None if args.sandbox.sandbox => Err(Failure::user("`--sandbox` is for programs in Lua")
-                .help("sluss run --sandbox PROGRAM.lua; in a graph, an app of the type `lua` has `sandbox = true`")),
+            None if args.sandbox.sandbox => Err(Failure::user("`--sandbox` is for programs in Lua").help(
+                "sluss run --sandbox PROGRAM.lua; in a graph, an app of the type `lua` has `sandbox = true`",
+            )),
             None => run::run(args, terminal),
         },
         Command::New(args) => new::run(args),

@@ -355,7 +355,11 @@ fn an_app_of_a_program_that_fails_is_started_again_with_back_off() {
     let text = "local A = { new = function (A) return setmetatable({}, { __index = A }) end, pull = function () error('x') end }
         local c = config.new() config.app(c, 'a', A) engine.configure(c) print(pcall(engine.breathe)) engine.main { duration = 1 }";
     let output = run_in(&folder, &["snsh", "-e", text], false);
-    assert!(stdout(&output).starts_with("false\t") && stderr(&output).contains("app `a`: "), "{}", stderr(&output));
+    assert!(
+        stdout(&output).starts_with("false\t") && stderr(&output).contains("app `a`: "),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -368,7 +372,10 @@ fn an_app_that_does_not_start_again_is_tried_later() {
     let output = program(text, &[]);
     let told = stderr(&output);
     assert_eq!((code(&output), stdout(&output).as_str()), (1, "3\n"), "{told}");
-    assert!(told.contains("does not start: ") && told.contains("not now") && told.contains("in 200 ms"), "{told}");
+    assert!(
+        told.contains("does not start: ") && told.contains("not now") && told.contains("in 200 ms"),
+        "{told}"
+    );
 }
 
 /// Starts a command that does not end, waits until `is_seen` of what it has told, and ends it.
@@ -429,7 +436,8 @@ fn an_app_of_a_graph_that_loops_for_ever_is_named_by_top() {
     let begin = std::time::Instant::now();
     let mut told = String::new();
     while begin.elapsed().as_secs() < 30 && !told.contains("turn of endless lasts") {
-        let output = sluss(&["top", "--once", "--interval", "200ms", &name]).output().expect("the command starts");
+        let output =
+            sluss(&["top", "--once", "--interval", "200ms", &name]).output().expect("the command starts");
         told = stdout(&output) + &stderr(&output);
     }
     child.kill().expect("it runs");

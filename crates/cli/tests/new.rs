@@ -25,13 +25,21 @@ fn an_app_in_lua_passes_its_test_and_runs() {
     );
     let output = run_in(&folder, &["run", "my_app/main.lua", "0.1"]);
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
-    assert!(stdout(&output).contains("packets were short") && !stdout(&output).contains("\n0 packets"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("packets were short") && !stdout(&output).contains("\n0 packets"),
+        "{}",
+        stdout(&output)
+    );
     // As its README says of graphs.
     let graph = "links = [\"from.output -> app.input\", \"app.output -> to.input\"]\n[app.from]\ntype = \"source\"\ncount = 10\n\
                  [app.app]\ntype = \"lua\"\nfile = \"my_app/my_app.lua\"\nclass = \"MyApp\"\nargs = { length = 100 }\n[app.to]\ntype = \"sink\"\n";
     std::fs::write(folder.path("net.toml"), graph).expect("a file");
     let output = run_in(&folder, &["run", "net.toml", "--duration", "2s"]);
-    assert!(code(&output) == 0 && stdout(&output).contains("every packet accounted for"), "{}", stderr(&output));
+    assert!(
+        code(&output) == 0 && stdout(&output).contains("every packet accounted for"),
+        "{}",
+        stderr(&output)
+    );
     let settings = std::fs::read_to_string(folder.path("my_app/.luarc.json")).expect("it is there");
     let settings: serde_json::Value = serde_json::from_str(&settings).expect("JSON");
     let library = settings["workspace.library"][0].as_str().expect("a folder");
@@ -61,7 +69,9 @@ fn the_graph_of_an_app_in_rust_runs() {
 #[test]
 fn an_app_in_rust_is_a_crate_that_compiles() {
     if std::env::var_os("SLUSS_NEW_CARGO").is_none() {
-        return common::say("SKIPPED: whether the crate of `sluss new app --rust` compiles: SLUSS_NEW_CARGO is not set");
+        return common::say(
+            "SKIPPED: whether the crate of `sluss new app --rust` compiles: SLUSS_NEW_CARGO is not set",
+        );
     }
     let folder = Scratch::new();
     let sluss = root().display().to_string();
@@ -76,7 +86,9 @@ fn an_app_in_rust_is_a_crate_that_compiles() {
     let output = check.output().expect("cargo");
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("--offline") && told.contains("no matching package") {
-        return common::say("SKIPPED: whether the crate of `sluss new app --rust` compiles: a dependency is not in cargo's cache");
+        return common::say(
+            "SKIPPED: whether the crate of `sluss new app --rust` compiles: a dependency is not in cargo's cache",
+        );
     }
     assert!(output.status.success(), "{told}");
 }
@@ -87,7 +99,11 @@ fn without_sources_the_repository_is_named() {
     let output = run_in(&folder, &["new", "app", "a1", "--rust"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let manifest = std::fs::read_to_string(folder.path("a1/Cargo.toml")).expect("it is there");
-    assert!(manifest.contains("engine = { package = \"sluss-engine\", git = \"https://github.com/sluss/sluss\" }"), "{manifest}");
+    assert!(
+        manifest
+            .contains("engine = { package = \"sluss-engine\", git = \"https://github.com/sluss/sluss\" }"),
+        "{manifest}"
+    );
     let graph = run_in(&folder, &["run", "--check", "a1/a1.toml"]);
     assert!(stderr(&graph).contains("a1"), "its own type is not one of sluss: {}", stderr(&graph));
 }
@@ -128,5 +144,9 @@ fn annotations_are_written_and_written_again() {
     std::fs::write(folder.path("types/lua/pf.lua"), "return 1").expect("a file");
     let output = run_in(&folder, &["new", "annotations", "types/lua"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("types/lua/pf.lua is there already, and has no annotations"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("types/lua/pf.lua is there already, and has no annotations"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -37,7 +37,11 @@ fn captures_are_those_that_the_command_line_names() {
         let output = run_in(&folder, COPY, flags, &[from, &to]);
         assert_eq!(code(&output), 1);
         let told = format!("error: the sandbox gives no leave to {use_} ");
-        assert!(stderr(&output).contains(&told) && stderr(&output).contains("--sandbox-"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains(&told) && stderr(&output).contains("--sandbox-"),
+            "{}",
+            stderr(&output)
+        );
     }
     // A link to the file is the file; one to another is not.
     std::os::unix::fs::symlink("/etc/passwd", folder.path("link")).expect("a link");
@@ -52,7 +56,11 @@ fn flags_limit_memory_and_time() {
     let greedy = "local t = {} for i = 1, 1e9 do t[i] = { i } end";
     let output = run_in(&folder, greedy, &["--sandbox-memory", "4MB"], &[]);
     assert_eq!(code(&output), 1);
-    assert!(stderr(&output).contains("not enough memory: the sandbox gives it 4000000 bytes"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("not enough memory: the sandbox gives it 4000000 bytes"),
+        "{}",
+        stderr(&output)
+    );
     let output = run_in(&folder, "while true do end", &["--sandbox-turn", "50ms"], &[]);
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("program.lua:1: its turn takes too long"), "{}", stderr(&output));
@@ -67,7 +75,11 @@ fn flags_limit_memory_and_time() {
         assert!(stderr(&output).contains(told), "{flags:?}: {}", stderr(&output));
     }
     let output = sluss(&["run", "--sandbox", "examples/tee.toml"]).output().expect("the command starts");
-    assert!(code(&output) == 2 && stderr(&output).contains("`--sandbox` is for programs in Lua"), "{}", stderr(&output));
+    assert!(
+        code(&output) == 2 && stderr(&output).contains("`--sandbox` is for programs in Lua"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// A function in C cannot be interrupted, so the process ends, and leaves nothing behind.
@@ -81,7 +93,10 @@ fn a_turn_that_nothing_ends_ends_the_process() {
     let output = run_in(&folder, text, &["--sandbox-turn", "100ms"], &[]);
     assert_eq!(code(&output), 1);
     let told = stderr(&output);
-    assert!(told.contains("error: app `searcher`: its turn takes too long: more than twice the 100ms"), "{told}");
+    assert!(
+        told.contains("error: app `searcher`: its turn takes too long: more than twice the 100ms"),
+        "{told}"
+    );
     assert!(std::fs::read_dir(folder.path("shm")).expect("the folder").next().is_none());
 }
 
@@ -100,7 +115,9 @@ fn an_app_of_a_program_in_a_sandbox_is_started_again() {
         print('went on', starts)";
     let output = run_in(&folder, text, &["--sandbox-turn", "50ms"], &[]);
     assert_eq!((code(&output), stdout(&output).as_str()), (1, "went on\t2\n"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("error: app `a`: ") && stderr(&output).contains("started again in 100 ms"));
+    assert!(
+        stderr(&output).contains("error: app `a`: ") && stderr(&output).contains("started again in 100 ms")
+    );
 }
 
 #[test]
@@ -151,15 +168,26 @@ fn graph(in_loop: &str, options: &str) -> Output {
 
 #[test]
 fn an_app_of_a_graph_can_be_confined() {
-    let output = graph("if self.n % 3 == self.least then packet.free(p) else link.transmit(o, p) end", "args = { least = 1 }");
+    let output = graph(
+        "if self.n % 3 == self.least then packet.free(p) else link.transmit(o, p) end",
+        "args = { least = 1 }",
+    );
     let text = stdout(&output);
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""), "{text}");
     assert!(text.contains("2,000") && text.contains("every packet accounted for"), "{text}");
     for (in_loop, options, told) in [
         ("io.open('/etc/passwd')", "", "`io` is not there in a sandbox"),
         ("link.transmit(o, p) p[0] = 1", "", "or one that was transmitted or freed"),
-        ("while true do end", "sandbox_turn_ms = 50", "pass.lua:9: its turn takes too long: the sandbox gives it 50ms"),
-        ("local t = {} while true do t[#t + 1] = {} end", "sandbox_memory_mb = 2", "not enough memory: the sandbox gives it 2000000 bytes"),
+        (
+            "while true do end",
+            "sandbox_turn_ms = 50",
+            "pass.lua:9: its turn takes too long: the sandbox gives it 50ms",
+        ),
+        (
+            "local t = {} while true do t[#t + 1] = {} end",
+            "sandbox_memory_mb = 2",
+            "not enough memory: the sandbox gives it 2000000 bytes",
+        ),
     ] {
         let output = graph(in_loop, options);
         assert!(stderr(&output).contains(told), "{in_loop}: {}", stderr(&output));

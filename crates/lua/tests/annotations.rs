@@ -25,7 +25,12 @@ fn every_function_is_there_and_every_one_of_core_is_declared() {
         };
         assert_eq!(format!("{}.lua", module.replace('.', "/")), *path);
         // The names of tables in the file: that which it returns is the module; others are fields of it.
-        let returned = text.trim_end().lines().last().and_then(|line| line.strip_prefix("return ")).expect("a module returns a table");
+        let returned = text
+            .trim_end()
+            .lines()
+            .last()
+            .and_then(|line| line.strip_prefix("return "))
+            .expect("a module returns a table");
         let mut tables: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         functions.iter().for_each(|&(table, function)| tables.entry(table).or_default().push(function));
         for (table, functions) in tables {

@@ -96,7 +96,10 @@ const ESCAPES: &[(&str, &str)] = &[
     ("packet.free({ _slot = 0/0, _use = 0/0 })", "this is no packet"),
     ("packet.length(1LL)", "this is no packet"),
     ("link.receive({ _end = 1 })", "this is no link"),
-    ("link.transmit(setmetatable({}, { __index = function () return 1 end }), packet.allocate())", "this is no link"),
+    (
+        "link.transmit(setmetatable({}, { __index = function () return 1 end }), packet.allocate())",
+        "this is no link",
+    ),
     ("local p = packet.allocate() p:free() p:free()", "or one that was transmitted or freed"),
     ("local p = packet.allocate() p:free() return p.length", "or one that was transmitted or freed"),
     ("setmetatable(packet.allocate(), {})", "cannot change a protected metatable"),
@@ -223,8 +226,9 @@ fn a_graph_of_untrusted_and_native_apps_runs() {
         local Odd = { config = { step = { default = 2 } } }
         Odd.__index = Odd
         function Odd:new (conf) return setmetatable({ n = 0, step = conf.step, shm = { seen = { counter } } }, Odd) end
-        function Odd:push ()
+        function Odd:push (l)
            local i, o = self.input.input, self.output.output
+           assert(l == i)
            for _ = 1, link.nreadable(i) do
               local p = link.receive(i)
               counter.add(self.shm.seen)
@@ -278,7 +282,11 @@ fn a_graph_of_untrusted_and_native_apps_runs() {
 fn modules_beside_the_program_are_found_and_are_not_trusted() {
     let folder = Scratch::new();
     std::fs::create_dir(folder.path("sub")).expect("a folder");
-    std::fs::write(folder.path("sub/one.lua"), "return { name = ..., io = pcall(function () return io end) }").expect("a file");
+    std::fs::write(
+        folder.path("sub/one.lua"),
+        "return { name = ..., io = pcall(function () return io end) }",
+    )
+    .expect("a file");
     std::fs::write(folder.path("loop.lua"), "require('loop')").expect("a file");
     std::fs::write(folder.path("code.lua"), b"\x1bLJ\x02").expect("a file");
     let text = "local one = require('sub.one') assert(one.name == 'sub.one' and one.io == false and require('sub.one') == one)
@@ -303,8 +311,13 @@ fn a_turn_that_takes_too_long_is_ended_with_its_line() {
     ] {
         let sandbox = Sandbox { turn: Duration::from_millis(100), ..Sandbox::default() };
         let failure = run_in(&Scratch::new(), text, sandbox).expect_err(text);
-        let place = failure.message.contains("try.lua:2: its turn takes too long: the sandbox gives it 100ms");
-        assert!(place || failure.message.contains("try.lua:1: its turn takes too long"), "{text}: {}", failure.message);
+        let place =
+            failure.message.contains("try.lua:2: its turn takes too long: the sandbox gives it 100ms");
+        assert!(
+            place || failure.message.contains("try.lua:1: its turn takes too long"),
+            "{text}: {}",
+            failure.message
+        );
     }
 }
 
@@ -343,13 +356,16 @@ fn memory_ends_at_the_limit_whatever_takes_it() {
     ] {
         let sandbox = Sandbox { memory_bytes: 8_000_000, turn: Duration::from_secs(5), ..Sandbox::default() };
         let failure = run_in(&Scratch::new(), text, sandbox).expect_err(text);
-        let is_told = failure.message.starts_with("not enough memory") || failure.message.contains("too large")
-            || failure.message.contains("too long") || failure.message.contains("not enough memory");
+        let is_told = failure.message.starts_with("not enough memory")
+            || failure.message.contains("too large")
+            || failure.message.contains("too long")
+            || failure.message.contains("not enough memory");
         assert!(is_told, "{text}: {}", failure.message);
     }
     // What is let go of is not counted, however much it is.
     let text = "for i = 1, 2e5 do local s = ('x'):rep(1000) .. i end";
-    run_in(&Scratch::new(), text, Sandbox { memory_bytes: 8_000_000, ..Sandbox::default() }).expect("garbage");
+    run_in(&Scratch::new(), text, Sandbox { memory_bytes: 8_000_000, ..Sandbox::default() })
+        .expect("garbage");
 }
 
 #[test]

@@ -257,17 +257,22 @@ const BLAST: Behind = Behind {
     ..NOTHING
 };
 
-const NEW: Behind = Behind { examples: &["sluss new app my_app --lua", "sluss new annotations .sluss"], ..NOTHING };
+const NEW: Behind =
+    Behind { examples: &["sluss new app my_app --lua", "sluss new annotations .sluss"], ..NOTHING };
 
 const NEW_APP: Behind = Behind {
-    notes: &["The folder NAME is made, with the app, a test, a network that runs it, and a README. Nothing that is there is overwritten."],
+    notes: &[
+        "The folder NAME is made, with the app, a test, a network that runs it, and a README. Nothing that is there is overwritten.",
+    ],
     examples: &["sluss new app my_app --lua", "sluss new app my_app --rust"],
     exit_codes: &[("0", "made"), ("2", "no name for an app, or there already"), REFUSED],
     ..NOTHING
 };
 
 const NEW_ANNOTATIONS: Behind = Behind {
-    notes: &["An editor with lua-language-server shows the types of packets, links and functions, if .luarc.json names the folder as a library."],
+    notes: &[
+        "An editor with lua-language-server shows the types of packets, links and functions, if .luarc.json names the folder as a library.",
+    ],
     examples: &["sluss new annotations .sluss"],
     exit_codes: &[("0", "written"), ("2", "a file is there that is no annotation"), REFUSED],
     ..NOTHING

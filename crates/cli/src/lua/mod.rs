@@ -56,7 +56,8 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
     let mut all = vec![program.display().to_string()];
     all.extend(arguments.iter().cloned());
     if args.sandbox.sandbox && !is_file {
-        return Err(Failure::user("`--sandbox` is for programs in Lua, in a file of their own").help("sluss run --sandbox PROGRAM.lua"));
+        return Err(Failure::user("`--sandbox` is for programs in Lua, in a file of their own")
+            .help("sluss run --sandbox PROGRAM.lua"));
     }
     if args.sandbox.sandbox && snabb.is_some() {
         return Err(Failure::user("`--sandbox` has no modules of Snabb's: they need `ffi`")

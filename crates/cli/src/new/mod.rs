@@ -35,11 +35,83 @@ const NAME_MAX: usize = 40;
 
 /// Names that Rust, Lua or the modules of programs use for something else.
 const TAKEN: &[&str] = &[
-    "abstract", "alloc", "and", "arg", "as", "async", "await", "bit", "break", "config", "const", "core", "crate", "debug", "do", "dyn", "else",
-    "elseif", "end", "engine", "enum", "extern", "false", "ffi", "fn", "for", "function", "goto", "if", "impl", "in", "io", "jit", "lib", "link",
-    "let", "local", "loop", "main", "match", "math", "memory", "mod", "move", "mut", "nil", "not", "or", "os", "package", "packet", "proc_macro",
-    "pub", "ref", "repeat", "return", "self", "static", "std", "string", "struct", "super", "table", "test", "then", "timeline", "timer", "trait",
-    "true", "try", "type", "unsafe", "until", "use", "where", "while", "yield",
+    "abstract",
+    "alloc",
+    "and",
+    "arg",
+    "as",
+    "async",
+    "await",
+    "bit",
+    "break",
+    "config",
+    "const",
+    "core",
+    "crate",
+    "debug",
+    "do",
+    "dyn",
+    "else",
+    "elseif",
+    "end",
+    "engine",
+    "enum",
+    "extern",
+    "false",
+    "ffi",
+    "fn",
+    "for",
+    "function",
+    "goto",
+    "if",
+    "impl",
+    "in",
+    "io",
+    "jit",
+    "lib",
+    "link",
+    "let",
+    "local",
+    "loop",
+    "main",
+    "match",
+    "math",
+    "memory",
+    "mod",
+    "move",
+    "mut",
+    "nil",
+    "not",
+    "or",
+    "os",
+    "package",
+    "packet",
+    "proc_macro",
+    "pub",
+    "ref",
+    "repeat",
+    "return",
+    "self",
+    "static",
+    "std",
+    "string",
+    "struct",
+    "super",
+    "table",
+    "test",
+    "then",
+    "timeline",
+    "timer",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "unsafe",
+    "until",
+    "use",
+    "where",
+    "while",
+    "yield",
 ];
 
 /// Runs the command.
@@ -57,9 +129,8 @@ fn app(args: &NewAppArgs) -> Result<Outcome, Failure> {
     let sluss = args.sluss.as_deref().map(sources).transpose()?;
     if let Err(error) = fs::create_dir(folder) {
         let failure = match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::user(format_args!("{name} is there already")).help("choose another name, or remove it")
-            }
+            io::ErrorKind::AlreadyExists => Failure::user(format_args!("{name} is there already"))
+                .help("choose another name, or remove it"),
             _ => Failure::world(format_args!("cannot make the folder {name}: {error}")),
         };
         return Err(failure);
@@ -73,16 +144,23 @@ fn app(args: &NewAppArgs) -> Result<Outcome, Failure> {
         write_annotations(&folder.join(ANNOTATIONS))?;
     }
     let next = if args.language.lua {
-        format!("sluss run {name}/{name}_test.lua    # its test\nsluss run {name}/main.lua        # a network with it")
+        format!(
+            "sluss run {name}/{name}_test.lua    # its test\nsluss run {name}/main.lua        # a network with it"
+        )
     } else {
-        format!("cd {name}\ncargo test              # its tests\ncargo run {name}.toml    # a network with it")
+        format!(
+            "cd {name}\ncargo test              # its tests\ncargo run {name}.toml    # a network with it"
+        )
     };
     say(&format!("{name}/README.md says what there is. To begin:\n\n{next}\n"))
 }
 
 /// What is printed at the end.
 fn say(text: &str) -> Result<Outcome, Failure> {
-    io::stdout().lock().write_all(text.as_bytes()).map_err(|error| Failure::writing("standard output", &error))?;
+    io::stdout()
+        .lock()
+        .write_all(text.as_bytes())
+        .map_err(|error| Failure::writing("standard output", &error))?;
     Ok(Outcome::Done)
 }
 
@@ -93,7 +171,9 @@ fn check_name(name: &str) -> Result<(), Failure> {
         && name.len() <= NAME_MAX;
     if !is_well_formed {
         let help = format!("a letter, then small letters, digits and `_`, {NAME_MAX} at most: `my_app`");
-        return Err(Failure::user(format_args!("`{}` is no name for an app", crate::escape::shown(name))).help(help));
+        return Err(
+            Failure::user(format_args!("`{}` is no name for an app", crate::escape::shown(name))).help(help)
+        );
     }
     if TAKEN.contains(&name) || name.ends_with("_test") {
         let help = "a word of Rust or Lua, a module of programs, or the name of a test: choose another";
@@ -159,8 +239,11 @@ fn write_annotations(folder: &Path) -> Result<usize, Failure> {
         let path = folder.join(path);
         match fs::read_to_string(&path) {
             Ok(text) if !text.starts_with(META) => {
-                return Err(Failure::user(format_args!("{} is there already, and has no annotations", path.display()))
-                    .help("name a folder of their own"));
+                return Err(Failure::user(format_args!(
+                    "{} is there already, and has no annotations",
+                    path.display()
+                ))
+                .help("name a folder of their own"));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Failure::world(format_args!("{}: {error}", path.display())));
@@ -183,7 +266,22 @@ mod tests {
         for name in ["dedup", "my_app", "a1", "http2_filter"] {
             check_name(name).unwrap_or_else(|failure| panic!("{name}: {:?}", failure.message));
         }
-        for name in ["", "1a", "My", "a-b", "a b", "../a", "a/b", "_a", "self", "core", "end", "x_test", "ä", &"a".repeat(41)] {
+        for name in [
+            "",
+            "1a",
+            "My",
+            "a-b",
+            "a b",
+            "../a",
+            "a/b",
+            "_a",
+            "self",
+            "core",
+            "end",
+            "x_test",
+            "ä",
+            &"a".repeat(41),
+        ] {
             assert!(check_name(name).is_err(), "{name}");
         }
     }

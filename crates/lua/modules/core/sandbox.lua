@@ -302,9 +302,18 @@ local function instance_of (class, inner)
    rawset(inner, "input", {})
    rawset(inner, "output", {})
    make_counters(rawget(inner, "shm"))
-   for _, name in ipairs { "pull", "push", "tick", "stop", "report" } do
+   for _, name in ipairs { "pull", "tick", "stop", "report" } do
       local f = function_of(inner, name)
       if f then self[name] = function () f(inner) end end
+   end
+   local push = function_of(inner, "push")
+   if push then
+      function self.push (_, l)
+         for _, one in pairs(handles.input) do
+            if one.link == l then return push(inner, one.handle) end
+         end
+         push(inner)
+      end
    end
    local reconfig = function_of(inner, "reconfig")
    if reconfig then function self:reconfig (arg) reconfig(inner, arg) end end

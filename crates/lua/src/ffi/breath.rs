@@ -7,12 +7,12 @@ use super::core::Core;
 use super::layout::{Counter, Link};
 use super::state::on_error;
 use super::symbols::get_monotonic_time;
+use super::turn_watch::TurnWatch;
 use crate::error::Failure;
 use luajit::{
     LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
     lua_rawgeti, lua_settop,
 };
-use super::turn_watch::TurnWatch;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -116,7 +116,10 @@ impl Core {
             failure: None,
             options: options.clone(),
             fence: limits.map(Fence::new),
-            packets_max: options.sandbox.as_ref().map_or(MAX_PACKETS, |sandbox| sandbox.packets.min(MAX_PACKETS)),
+            packets_max: options
+                .sandbox
+                .as_ref()
+                .map_or(MAX_PACKETS, |sandbox| sandbox.packets.min(MAX_PACKETS)),
             shm_root,
             own_name,
             pools: Vec::new(),

@@ -85,15 +85,21 @@ impl Fence {
     pub(super) fn new(limits: Limits) -> Self {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(install_handler);
-        let memory =
-            Box::new(Memory { used: Cell::new(0), max: Cell::new(usize::MAX), is_enforced: Cell::new(false) });
+        let memory = Box::new(Memory {
+            used: Cell::new(0),
+            max: Cell::new(usize::MAX),
+            is_enforced: Cell::new(false),
+        });
         let watch = Arc::new(Watch {
             beat: AtomicU64::new(0),
             thread: AtomicI32::new(0),
             clock: AtomicI32::new(0),
             name: Default::default(),
-            text: CString::new(format!("its turn takes too long: the sandbox gives it {:?} of CPU time", limits.turn))
-                .expect("a text without zeros"),
+            text: CString::new(format!(
+                "its turn takes too long: the sandbox gives it {:?} of CPU time",
+                limits.turn
+            ))
+            .expect("a text without zeros"),
             is_interrupted: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         });
@@ -226,7 +232,12 @@ impl Watch {
 ///
 /// # Safety
 /// LuaJIT calls it, with a block that it got here, or null, and its size.
-unsafe extern "C" fn allocate(memory: *mut c_void, old: *mut c_void, old_size: usize, size: usize) -> *mut c_void {
+unsafe extern "C" fn allocate(
+    memory: *mut c_void,
+    old: *mut c_void,
+    old_size: usize,
+    size: usize,
+) -> *mut c_void {
     // SAFETY: `new_state` has given this address, which lives as long as the state; so do all blocks.
     unsafe {
         let memory = &*memory.cast::<Memory>();

@@ -85,7 +85,9 @@ fn look(watch: &TurnWatch) {
             && let Some((app, method)) = watch.turn(at)
         {
             let seconds = TOLD_AFTER[told].as_secs();
-            eprintln!("warning: app `{app}`: its `{method}` has not returned for {seconds} s; no other app has a turn until it does");
+            eprintln!(
+                "warning: app `{app}`: its `{method}` has not returned for {seconds} s; no other app has a turn until it does"
+            );
             told += 1;
         }
     }
