@@ -50,6 +50,7 @@ fn an_app_in_lua_passes_its_test_and_runs() {
 
 /// The app in Rust that is made, with its test, under the name that stands for others.
 #[path = "../src/new/rust/lib.rs"]
+#[allow(unreachable_pub)] // There it is a crate.
 mod my_app;
 
 #[test]

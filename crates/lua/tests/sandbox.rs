@@ -306,6 +306,8 @@ fn a_turn_that_takes_too_long_is_ended_with_its_line() {
         "\nxpcall(function () while true do end end, function () while true do end end)",
         "local co = coroutine.wrap(function () while true do end end)\nwhile true do pcall(co) end",
         "local function f () return f() end\nf()",
+        // In code of the engine, which is left alone for a while.
+        "local forever = setmetatable({}, { __pairs = function () return unpack, { 1, 1 }, 1 end })\nrequire('core.lib').bits(forever)",
         "local p = packet.from_string('abc')\nwhile true do p[0] = p:u8(1) end",
         "\nfor _ in pairs(setmetatable({}, { __pairs = function () return function () return 1 end end })) do end",
     ] {
@@ -366,6 +368,17 @@ fn memory_ends_at_the_limit_whatever_takes_it() {
     let text = "for i = 1, 2e5 do local s = ('x'):rep(1000) .. i end";
     run_in(&Scratch::new(), text, Sandbox { memory_bytes: 8_000_000, ..Sandbox::default() })
         .expect("garbage");
+}
+
+/// What an error says is asked of the program nowhere outside of its limits.
+#[test]
+fn an_error_that_is_no_text_runs_no_code() {
+    for text in [
+        "error(setmetatable({}, { __tostring = function () while true do end end }))",
+        "error(setmetatable({}, { __tostring = function () local t = {} while true do t[#t + 1] = {} end end }))",
+    ] {
+        assert_eq!(told(text), "an error that is no text");
+    }
 }
 
 #[test]

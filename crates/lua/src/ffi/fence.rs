@@ -23,8 +23,10 @@ use std::time::Duration;
 const LOOKS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 /// Bytes of an app's name that a message has.
 const NAME: usize = 64;
-/// The source of this library's modules, to whose code no error is raised: it might have changed one thing of two.
+/// The source of this library's modules, to whose code no error is raised at once: it might have changed one thing of two.
 const OWN: &[u8] = b"@sluss/";
+/// Instructions of it after which one is raised, since it does not return to the program.
+const OWN_MAX: u64 = 100_000;
 
 /// The limits of one state, and what it takes of them.
 pub(super) struct Fence {
@@ -61,8 +63,9 @@ struct Watch {
     name: [AtomicU64; NAME / 8],
     /// What a turn that takes too long is told.
     text: CString,
-    /// Whether a hook was set in this turn.
+    /// Whether a hook was set in this turn, and how many instructions of our own it has let through.
     is_interrupted: AtomicBool,
+    let_through: AtomicU64,
     is_over: AtomicBool,
 }
 
@@ -101,6 +104,7 @@ impl Fence {
             ))
             .expect("a text without zeros"),
             is_interrupted: AtomicBool::new(false),
+            let_through: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
         });
         Fence { memory, watch, watcher: None, limits }
@@ -191,6 +195,7 @@ impl Fence {
         let watch = &*self.watch;
         watch.beat.store((watch.beat.load(Ordering::Relaxed) | 1).wrapping_add(1), Ordering::Release);
         if watch.is_interrupted.swap(false, Ordering::Relaxed) {
+            watch.let_through.store(0, Ordering::Relaxed);
             // SAFETY: the state is this thread's.
             unsafe { lua_sethook(state, None, 0, 0) };
         }
@@ -303,7 +308,8 @@ unsafe extern "C-unwind" fn on_instruction(state: *mut lua_State, at: *mut lua_D
             return;
         }
         lua_getinfo(state, c"S".as_ptr(), at);
-        if CStr::from_ptr((*at).source).to_bytes().starts_with(OWN) {
+        let is_own = CStr::from_ptr((*at).source).to_bytes().starts_with(OWN);
+        if is_own && (*watch).let_through.fetch_add(1, Ordering::Relaxed) < OWN_MAX {
             return;
         }
         luaL_where(state, 0);

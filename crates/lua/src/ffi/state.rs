@@ -140,8 +140,8 @@ impl State {
     }
 
     fn top_as_text(&self) -> String {
-        // SAFETY: there is a value on top.
-        unsafe { value_as_text(self.state) }
+        // SAFETY: there is a value on top, and the engine lives.
+        unsafe { value_as_text(self.state, (*self.core).fence.is_none()) }
     }
 }
 
@@ -155,16 +155,17 @@ impl Drop for State {
     }
 }
 
-/// The value on top of the stack, as people read it.
+/// The value on top of the stack, as people read it. Code that is not trusted has no say in that: it would run outside of its limits.
 ///
 /// # Safety
 /// There is one.
-unsafe fn value_as_text(state: *mut lua_State) -> String {
+unsafe fn value_as_text(state: *mut lua_State, is_trusted: bool) -> String {
     let call = Call { state, core: ptr::null_mut() };
     match call.kind(-1) {
         LUA_TSTRING => String::from_utf8_lossy(&call.bytes(-1).unwrap_or_default()).into_owned(),
         LUA_TNUMBER => call.number(-1).unwrap_or_default().to_string(),
         LUA_TNIL => "nil".into(),
+        _ if !is_trusted => "an error that is no text".into(),
         // SAFETY: `tostring` is there; a value that cannot be shown leaves a message instead.
         _ => unsafe {
             let top = lua_gettop(state);
@@ -200,11 +201,11 @@ pub(super) unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int 
     unsafe {
         let core = lua_touserdata(state, KEPT_CORE).cast::<Core>();
         let was_enforced = (*core).fence.as_ref().map(Fence::permit);
-        let message = value_as_text(state);
+        let message = value_as_text(state, was_enforced.is_none());
         let is_known = (*core).failure.as_ref().is_some_and(|failure| failure.message == message);
         if !is_known {
             luaL_traceback(state, state, ptr::null(), 1);
-            let traceback = without_own_frames(&value_as_text(state));
+            let traceback = without_own_frames(&value_as_text(state, true));
             lua_settop(state, -2);
             (*core).failure = Some(Failure { message, app: (*core).plan.current.clone(), traceback });
         }
