@@ -63,7 +63,7 @@ fn every_function_is_there_and_every_one_of_core_is_declared() {
         "#
     );
     let folder = Scratch::new();
-    let options = Options { shm_root: Some(folder.path("shm").into()), ..Options::default() };
+    let options = Options { shm_root: Some(folder.path("shm")), ..Options::default() };
     match Vm::new(&options).expect("a state").run_text(text.as_bytes(), "=annotations", &[]) {
         Ok(()) => {}
         Err(Error::Raised(failure)) => panic!("{failure}"),
