@@ -1,4 +1,5 @@
-//! Writes a table of the Lua modules in `modules/`, which become part of the library: their names, their files, and where their texts are.
+//! Writes a table of the Lua modules in `modules/`, which become part of the library: their names, their files, and where their texts are. And one of
+//! the files in `annotations/`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -26,6 +27,23 @@ fn main() {
     let text = format!("&[\n{}]\n", rows.collect::<String>());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("modules.rs");
     fs::write(out, text).expect("writing the table of modules");
+    annotations();
+}
+
+fn annotations() {
+    println!("cargo::rerun-if-changed=annotations");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("annotations");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    let rows = files.iter().map(|file| {
+        println!("cargo::rerun-if-changed={}", file.display());
+        let name = file.strip_prefix(&root).expect("a file below the root").display().to_string();
+        format!("    ({name:?}, include_str!({:?})),\n", file.display().to_string())
+    });
+    let text = format!("&[\n{}]\n", rows.collect::<String>());
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("annotations.rs");
+    fs::write(out, text).expect("writing the table of annotations");
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -1,4 +1,4 @@
-//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with three edits, and DynASM's encoder beside it.
+//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with four edits, and DynASM's encoder beside it.
 //!
 //! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
 //! `make` compiles the two files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
@@ -47,6 +47,22 @@ fn edit(sources: &Path) {
         static void *clib_getsym(CLibrary *cl, const char *name)\n{\n  void *p = dlsym(cl->handle, name);\n  \
         if (p == NULL && sluss_luajit_symbol != NULL)\n    p = sluss_luajit_symbol(name);\n  return p;\n}";
     replace(&sources.join("lj_clib.c"), &[(before, after)]);
+    // Compiled loops look at whether a hook was set, as with LUAJIT_ENABLE_CHECKHOOK, in states with an allocator of their own only: those of
+    // sandboxes, which have limits of time. In all others, loops stay as fast as they are.
+    let include = ("#include \"lj_prng.h\"\n", "#include \"lj_prng.h\"\n#include \"lj_alloc.h\"\n");
+    let in_iterator = (
+        "#ifdef LUAJIT_ENABLE_CHECKHOOK\n    ref += 3;\n#endif",
+        "    if (J2G(J)->allocf != lj_alloc_f) ref += 3;",
+    );
+    let begin = (
+        "#ifdef LUAJIT_ENABLE_CHECKHOOK\n  /* Regularly check for",
+        "  if (J2G(J)->allocf != lj_alloc_f)\n  /* Regularly check for",
+    );
+    let end = (
+        "    emitir(IRTGI(IR_EQ), tr, lj_ir_kint(J, 0));\n  }\n#endif\n}",
+        "    emitir(IRTGI(IR_EQ), tr, lj_ir_kint(J, 0));\n  }\n}",
+    );
+    replace(&sources.join("lj_record.c"), &[include, in_iterator, begin, end]);
 }
 
 fn replace(file: &Path, edits: &[(&str, &str)]) {

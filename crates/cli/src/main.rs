@@ -30,6 +30,7 @@ mod matches;
 mod message;
 mod missing;
 mod misuse;
+mod new;
 mod notices;
 mod ps;
 mod quickcheck;
@@ -99,8 +100,12 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
             None if args.coach => {
                 Err(Failure::user("`--coach` is for programs in Lua").help("sluss run --coach PROGRAM.lua"))
             }
+            None if args.sandbox.sandbox => Err(Failure::user("`--sandbox` is for programs in Lua").help(
+                "sluss run --sandbox PROGRAM.lua; in a graph, an app of the type `lua` has `sandbox = true`",
+            )),
             None => run::run(args, terminal),
         },
+        Command::New(args) => new::run(args),
         Command::Snsh(args) => lua::shell(args, lua::tree(cli.snabb.as_deref()).as_deref(), terminal),
         Command::Wall(args) => wall::run(args, terminal),
         Command::Set(args) => set::run(args, terminal),

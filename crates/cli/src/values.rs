@@ -75,6 +75,26 @@ pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     if pause < Duration::from_millis(1) { Err("use 1ms or more".to_owned()) } else { Ok(pause) }
 }
 
+/// A number of bytes.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    const FORM: &str = "write a number and a unit: 64MB, 512KiB, 1GiB";
+    const UNITS: [(&str, usize); 7] = [
+        ("B", 1),
+        ("KB", 1000),
+        ("KiB", 1 << 10),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("GB", 1_000_000_000),
+        ("GiB", 1 << 30),
+    ];
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let unit = UNITS.iter().find(|(name, _)| unit.trim().eq_ignore_ascii_case(name)).ok_or(FORM)?.1;
+    let bytes =
+        number.parse::<usize>().map_err(|_| FORM)?.checked_mul(unit).ok_or("this size is too large")?;
+    if bytes < 1 << 16 { Err("use 64KiB or more".to_owned()) } else { Ok(bytes) }
+}
+
 /// The time between two looks.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = duration(text)?;

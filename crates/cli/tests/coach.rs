@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// A program whose faulty line ends with `-- here`, and the kind of the fault.
-const FAULTS: [(&str, &str); 11] = [
+const FAULTS: [(&str, &str); 13] = [
     (
         "struct_by_value",
         "local ffi = require('ffi')
@@ -104,6 +104,28 @@ const FAULTS: [(&str, &str); 11] = [
         end",
     ),
     (
+        "vararg",
+        "local function add(a, b, c) return (a or 0) + (b or 0) + (c or 0) end
+        local function many(...)
+           local sum = 0
+           for i = 1, 3e7 do
+              sum = sum + add(...) -- here
+           end
+           return sum
+        end
+        many(1, 2, 3)",
+    ),
+    // The trace ends before the call.
+    (
+        "builtin",
+        "local n = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
+        local function first(a) return a end
+        local sum = 0
+        for i = 1, 1e7 do
+           sum = sum + first(unpack(n, 1, i % 10 + 1)) -- here
+        end",
+    ),
+    (
         "conversion",
         "local ffi = require('ffi')
         local bytes, sum = ffi.new('uint8_t[4096]'), 0
@@ -115,6 +137,46 @@ const FAULTS: [(&str, &str); 11] = [
            end
         end",
     ),
+];
+
+/// Programs that are long, which are put together.
+fn long_faults() -> [(&'static str, String); 2] {
+    let each = |count: usize, text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<Vec<_>>();
+    let steps = each(1500, &|k| format!("x = x * 3 + t[(i + {k}) % 64 + 1] if x > 1e9 then x = x - 1e9 end"));
+    let too_long = format!(
+        "local t, x = {{}}, 0 for i = 1, 64 do t[i] = i end\nfor i = 1, 3e4 do -- here\n{}\nend",
+        steps.join(" ")
+    );
+    let names = each(44, &|k| format!("v{k}")).join(", ");
+    let values = each(44, &|k| format!("b[(i + {k}) % 64]")).join(", ");
+    let uses = each(4, &|k| format!("if v{k} > 200 then sum = sum + v{k} end")).join(" ");
+    let sums = each(3, &|k| {
+        let all = (k..44).step_by(3).map(|j| format!("v{j}")).collect::<Vec<_>>().join(" + ");
+        format!("if sum < {k} then sum = sum + {all} end")
+    });
+    let live = format!(
+        "local b, sum = require('ffi').new('uint8_t[64]'), 1000\nfor i = 0, 63 do b[i] = (i * 37) % 64 end\n\
+         for i = 1, 6e7 do -- here\nlocal {names} = {values} {uses} {}\nend",
+        sums.join(" ")
+    );
+    [("too_long", too_long), ("live", live)]
+}
+
+/// Shapes that LuaJIT once gave up, and compiles today: short loops in loops, and recursion.
+const COMPILED_TODAY: [&str; 3] = [
+    "local n, sum = { 1, 1, 2, 1, 1, 3, 1, 0 }, 0
+    for i = 1, 1e8 do
+       for j = 1, n[i % 8 + 1] do sum = sum + j end
+    end",
+    "local list, sum = {}, 0
+    for i = 1, 8 do list[i] = { v = i } end
+    list[2].next = { v = 3 }
+    for i = 1, 1e8 do
+       local at = list[i % 8 + 1]
+       while at do sum = sum + at.v at = at.next end
+    end",
+    "local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+    fib(38)",
 ];
 
 /// The first story of the article, which LuaJIT compiles today, and a loop with nothing to mend.
@@ -149,7 +211,9 @@ fn findings(file: &std::path::Path) -> (Vec<Value>, Value) {
 
 #[test]
 fn each_fault_is_found_where_it_is() {
-    for (kind, text) in FAULTS {
+    let long = long_faults();
+    let long = long.iter().map(|(kind, text)| (*kind, text.as_str()));
+    for (kind, text) in FAULTS.into_iter().chain(long) {
         let (findings, whole) = findings(&program(kind, text));
         let line = text.lines().position(|line| line.ends_with("-- here")).unwrap() + 1;
         let found = findings.iter().find(|finding| finding["kind"] == kind);
@@ -189,6 +253,33 @@ fn advice_that_is_followed_helps() {
         left.is_empty() && compiled(&before) < 0.3 && compiled(&after) > 0.8,
         "{left:?} {before} {after}"
     );
+}
+
+#[test]
+fn what_luajit_compiles_today_is_no_finding() {
+    for text in COMPILED_TODAY {
+        let (findings, whole) = findings(&program("today", text));
+        let is_said = |kind: &str| findings.iter().any(|finding| finding["kind"] == kind);
+        assert!(!is_said("loop") && !is_said("unroll"), "{findings:?}");
+        assert!(whole["shares"]["compiled"].as_f64().unwrap() > 0.8, "{whole}");
+    }
+}
+
+/// Each reason that LuaJIT has for giving up leads to a kind that there is.
+#[test]
+fn every_reason_has_a_kind() {
+    let text = "local advice, vmdef = require('sluss.coach.advice'), require('jit.vmdef')
+        for _, reason in pairs(vmdef.traceerr) do
+           local kind = advice.of_reason(reason, '')
+           assert(kind == 'warm_up' or advice.kinds[kind], reason)
+        end
+        for reason, kind in pairs {
+           ['loop unroll limit reached'] = 'unroll', ['call unroll limit reached'] = 'unroll', ['blacklisted'] = 'loop',
+           ['inner loop in root trace'] = 'loop', ['leaving loop in root trace'] = 'loop', ['trace too long'] = 'too_long', ['too many snapshots'] = 'too_long',
+           ['NYI: bytecode VARG'] = 'vararg', ['NYI: bytecode FNEW'] = 'closure', ['too many spill slots'] = 'live', ['retry recording'] = 'warm_up',
+        } do assert(advice.of_reason(reason) == kind, reason) end";
+    let output = run(&["snsh", "-e", text]);
+    assert_eq!((code(&output), stderr(&output)), (0, String::new()));
 }
 
 #[test]

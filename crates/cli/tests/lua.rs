@@ -299,3 +299,149 @@ fn modules_of_a_snabb_tree_run_on_our_engine() {
         assert_eq!(code(&output), 0, "{module}: {}", stderr(&output));
     }
 }
+
+/// A program whose app `flaky` fails at packet 100, once each time that it runs, and keeps three packets of every ten.
+const FLAKY: &str = r#"
+local starts, kept = 0, {}
+local Source, Flaky = {}, {}
+function Source:new () return setmetatable({}, { __index = Source }) end
+function Source:pull ()
+   for _ = 1, 10 do link.transmit(self.output.output, packet.from_string(("x"):rep(60))) end
+end
+function Flaky:new ()
+   starts = starts + 1
+   return setmetatable({ n = 0, held = {} }, { __index = Flaky })
+end
+function Flaky:push ()
+   while not link.empty(self.input.input) do
+      local p = link.receive(self.input.input)
+      self.n = self.n + 1
+      if self.n == 100 and starts < 3 then self:fail() end
+      if self.n % 10 < 3 then self.held[#self.held + 1] = p else packet.free(p) end
+   end
+end
+function Flaky:fail () error("a hundred") end
+function Flaky:stop () kept[#kept + 1] = #self.held end
+local c = config.new()
+config.app(c, "source", Source)
+config.app(c, "flaky", Flaky)
+config.link(c, "source.output -> flaky.input")
+engine.configure(c)
+engine.main { done = function () return starts == 3 and engine.app_table.flaky.n > 100 end, no_report = true }
+print(starts, kept[1], kept[2], #kept)
+print(tonumber(counter.read(engine.lost)), tonumber(counter.read(engine.dropped)) > 0)
+"#;
+
+#[test]
+fn an_app_of_a_program_that_fails_is_started_again_with_back_off() {
+    let folder = Scratch::new();
+    let file = folder.path("flaky.lua");
+    std::fs::write(&file, format!("local counter = require('core.counter'){FLAKY}")).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let output = run_in(&folder, &["run", "--restart-first", "20ms", file], false);
+    let told = stderr(&output);
+    // 29 packets were kept, and one more was in hand.
+    assert_eq!((code(&output), stdout(&output).as_str()), (1, "3\t29\t29\t2\n60\ttrue\n"), "{told}");
+    for part in [
+        "error: app `flaky`: ",
+        "flaky.lua:20: a hundred",
+        "in function 'fail'",
+        "note: app `flaky` is started again in 20 ms; 30 packets that it had are lost",
+        "note: app `flaky` is started again in 40 ms; 30 packets",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    // A program that breathes by itself gets the error, and so does one of `snsh`.
+    let text = "local A = { new = function (A) return setmetatable({}, { __index = A }) end, pull = function () error('x') end }
+        local c = config.new() config.app(c, 'a', A) engine.configure(c) print(pcall(engine.breathe)) engine.main { duration = 1 }";
+    let output = run_in(&folder, &["snsh", "-e", text], false);
+    assert!(
+        stdout(&output).starts_with("false\t") && stderr(&output).contains("app `a`: "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_app_that_does_not_start_again_is_tried_later() {
+    let text = "local starts = 0
+        local A = { new = function (A) starts = starts + 1 if starts == 2 then error('not now') end return setmetatable({}, { __index = A }) end,
+           pull = function () if starts == 1 then error('first') end end }
+        local c = config.new() config.app(c, 'a', A) engine.configure(c)
+        engine.main { done = function () return starts == 3 end, no_report = true } print(starts)";
+    let output = program(text, &[]);
+    let told = stderr(&output);
+    assert_eq!((code(&output), stdout(&output).as_str()), (1, "3\n"), "{told}");
+    assert!(
+        told.contains("does not start: ") && told.contains("not now") && told.contains("in 200 ms"),
+        "{told}"
+    );
+}
+
+/// Starts a command that does not end, waits until `is_seen` of what it has told, and ends it.
+fn told_by(folder: &Scratch, args: &[&str], is_seen: impl Fn(&str) -> bool) -> String {
+    let log = folder.path("log");
+    let mut child = sluss(args)
+        .env("SNABB_SHM_ROOT", folder.path("shm"))
+        .env_remove("SLUSS_SNABB")
+        .stderr(std::fs::File::create(&log).expect("a file"))
+        .spawn()
+        .expect("the command starts");
+    let begin = std::time::Instant::now();
+    let mut told = String::new();
+    while begin.elapsed().as_secs() < 30 && !is_seen(&told) {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        told = std::fs::read_to_string(&log).expect("the log");
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    told
+}
+
+#[test]
+fn an_app_that_loops_for_ever_is_named() {
+    let folder = Scratch::new();
+    let file = folder.path("loop.lua");
+    let text = "local A = { new = function (A) return setmetatable({}, { __index = A }) end, tick = function () while true do end end }
+        local c = config.new() config.app(c, 'endless', A) engine.configure(c) engine.main {}";
+    std::fs::write(&file, text).expect("a file");
+    let named = "warning: app `endless`: its `tick` has not returned for 2 s";
+    let told = told_by(&folder, &["run", file.to_str().expect("UTF-8")], |told| told.contains(named));
+    assert!(told.contains(named), "{told}");
+}
+
+#[test]
+fn an_app_of_a_graph_that_loops_for_ever_is_named_by_top() {
+    let folder = Scratch::new();
+    std::fs::write(
+        folder.path("loop.lua"),
+        "local A = {} function A:new () return setmetatable({}, { __index = A }) end function A:push () while true do end end return A",
+    )
+    .expect("a file");
+    let toml = folder.path("net.toml");
+    std::fs::write(
+        &toml,
+        format!(
+            "links = [\"from.output -> endless.input\"]\n[app.from]\ntype = \"source\"\n[app.endless]\ntype = \"lua\"\nfile = {:?}\n",
+            folder.path("loop.lua")
+        ),
+    )
+    .expect("a file");
+    let name = format!("lua-loop-{}", std::process::id());
+    let mut child = sluss(&["run", "--name", &name, toml.to_str().expect("UTF-8")])
+        .env("SNABB_SHM_ROOT", folder.path("shm"))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let begin = std::time::Instant::now();
+    let mut told = String::new();
+    while begin.elapsed().as_secs() < 30 && !told.contains("turn of endless lasts") {
+        let output =
+            sluss(&["top", "--once", "--interval", "200ms", &name]).output().expect("the command starts");
+        told = stdout(&output) + &stderr(&output);
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let _ = sluss(&["ps", "--clean"]).output();
+    assert!(told.contains("turn of endless lasts"), "{told}");
+}

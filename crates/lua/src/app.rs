@@ -13,13 +13,14 @@
 
 use crate::error::Error;
 use crate::ffi::{Argument, Core, Guest, State, Turn};
-use crate::options::Options;
+use crate::options::{Options, Sandbox};
 use engine::{
     App, Class, Io, OptionError, OptionValue, Passage, PortNames, Ports, Registry, Roles, Setup, drops,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The classes of this crate.
 pub fn registry() -> Registry {
@@ -38,6 +39,23 @@ pub struct LuaApp {
     /// What its `new` is given.
     #[serde(default = "no_args")]
     pub args: OptionValue,
+    /// Whether the code is not trusted, and confined.
+    #[serde(default)]
+    pub sandbox: bool,
+    /// Memory for its values then, in millions of bytes.
+    #[serde(default = "usual_memory_mb")]
+    pub sandbox_memory_mb: u32,
+    /// CPU time of a turn then.
+    #[serde(default = "usual_turn_ms")]
+    pub sandbox_turn_ms: u32,
+}
+
+fn usual_memory_mb() -> u32 {
+    64
+}
+
+fn usual_turn_ms() -> u32 {
+    1000
 }
 
 fn no_args() -> OptionValue {
@@ -68,6 +86,13 @@ impl Class for LuaApp {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
+        for (name, value) in
+            [("sandbox_memory_mb", self.sandbox_memory_mb), ("sandbox_turn_ms", self.sandbox_turn_ms)]
+        {
+            if value == 0 {
+                return Err(OptionError::new(name, "it is 0".to_owned()));
+            }
+        }
         self.text().map(drop)
     }
 
@@ -78,7 +103,13 @@ impl Class for LuaApp {
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let text = self.text()?;
         let wrong = |error: Error| OptionError::new("file", error.to_string());
-        let options = Options { registry: Registry::new(), ..Options::default() };
+        let sandbox = self.sandbox.then(|| Sandbox {
+            memory_bytes: self.sandbox_memory_mb as usize * 1_000_000,
+            turn: Duration::from_millis(self.sandbox_turn_ms.into()),
+            packets: 4096,
+            ..Sandbox::default()
+        });
+        let options = Options { registry: Registry::new(), sandbox, ..Options::default() };
         let state = State::new(Core::new(&options).map_err(wrong)?).map_err(wrong)?;
         state.boot().map_err(wrong)?;
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -23,6 +23,9 @@ pub enum Error {
     /// The program raised an error.
     #[error("{0}")]
     Raised(Failure),
+    /// Apps of the program have failed, each of which was told on standard error as it happened.
+    #[error("{0} failures of apps were told")]
+    Apps(u64),
 }
 
 /// An error that a program raised, and where.

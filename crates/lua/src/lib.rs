@@ -25,5 +25,8 @@ mod vm;
 
 pub use app::{LuaApp, registry};
 pub use error::{Error, Failure};
-pub use options::{Coach, Options};
+pub use options::{Coach, Options, Restarts, Sandbox};
 pub use vm::{Action, Vm};
+
+/// The types of the modules for lua-language-server: paths of files, and their texts.
+pub const ANNOTATIONS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/annotations.rs"));

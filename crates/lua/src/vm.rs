@@ -23,8 +23,17 @@ pub enum Action {
 }
 
 /// A Lua state with Snabb's environment: its globals, its modules, and an engine of its own. It belongs to one thread.
+///
+/// With [`Options::sandbox`], what [`Vm::run_file`] and [`Vm::run_text`] run is not trusted; what other functions run, is.
 pub struct Vm {
     state: State,
+    /// The module that runs programs.
+    runner: &'static str,
+}
+
+/// The module that runs programs, whether they are trusted or not.
+fn runner(options: &Options) -> &'static str {
+    if options.sandbox.is_some() { "core.sandbox" } else { "core.program" }
 }
 
 impl Vm {
@@ -35,7 +44,7 @@ impl Vm {
     pub fn new(options: &Options) -> Result<Self, Error> {
         let state = State::new(Core::new(options)?)?;
         state.boot()?;
-        Ok(Vm { state })
+        Ok(Vm { state, runner: runner(options) })
     }
 
     /// Runs a program on several threads, each with a state and a part of the apps: see `core.team`. It ends when the program has ended in one of them.
@@ -55,7 +64,7 @@ impl Vm {
                 core.join(&team, worker, workers);
                 let state = State::new(core)?;
                 state.boot()?;
-                let vm = Vm { state };
+                let vm = Vm { state, runner: runner(options) };
                 let outcome = vm.run_file(file, arguments);
                 team.stop();
                 vm.state.abandon();
@@ -95,10 +104,14 @@ impl Vm {
     /// Runs Lua text, as [`Vm::run_file`] does; `name` is what messages call it, after a `@` for a file or a `=`.
     ///
     /// # Errors
-    /// When it is not Lua, or raises an error.
+    /// When it is not Lua, or raises an error; with [`Options::restarts`] also when an app has failed.
     pub fn run_text(&self, text: &[u8], name: &str, arguments: &[String]) -> Result<(), Error> {
         let given = [text, name.as_bytes()].into_iter().chain(arguments.iter().map(String::as_bytes));
-        self.call("core.program", "run", given)
+        self.call(self.runner, "run", given)?;
+        match self.state.failures() {
+            0 => Ok(()),
+            failures => Err(Error::Apps(failures)),
+        }
     }
 
     /// Runs one part of a session of `sluss snsh`.

@@ -77,6 +77,9 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "trace" => &TRACE,
         "blast" => &BLAST,
         "run" => &RUN,
+        "new" => &NEW,
+        "new app" => &NEW_APP,
+        "new annotations" => &NEW_ANNOTATIONS,
         "snsh" => &SNSH,
         "apps" => &APPS,
         "bench" => &BENCH,
@@ -256,6 +259,27 @@ const BLAST: Behind = Behind {
     ..NOTHING
 };
 
+const NEW: Behind =
+    Behind { examples: &["sluss new app my_app --lua", "sluss new annotations .sluss"], ..NOTHING };
+
+const NEW_APP: Behind = Behind {
+    notes: &[
+        "The folder NAME is made, with the app, a test, a network that runs it, and a README. Nothing that is there is overwritten.",
+    ],
+    examples: &["sluss new app my_app --lua", "sluss new app my_app --rust"],
+    exit_codes: &[("0", "made"), ("2", "no name for an app, or there already"), REFUSED],
+    ..NOTHING
+};
+
+const NEW_ANNOTATIONS: Behind = Behind {
+    notes: &[
+        "An editor with lua-language-server shows the types of packets, links and functions, if .luarc.json names the folder as a library.",
+    ],
+    examples: &["sluss new annotations .sluss"],
+    exit_codes: &[("0", "written"), ("2", "a file is there that is no annotation"), REFUSED],
+    ..NOTHING
+};
+
 const SNSH: Behind = Behind {
     notes: &[
         "The options are followed in their order; then FILE is run, then the prompt is shown. A line at the prompt is a statement, or an expression, whose \
@@ -284,6 +308,7 @@ const RUN: Behind = Behind {
     notes: &[
         "It runs until it is finished or told to stop. When the file changes, or on SIGHUP, what runs changes by difference; a wrong file changes nothing. On a \
          terminal, it ends when that hangs up.",
+        "With --sandbox, a program in Lua that is not trusted can do no harm: it touches packets, the captures that --sandbox-read and --sandbox-write name, and nothing else.",
         "A GRAPH that ends in `.lua` is a program for Snabb; with --snabb, the name of one of that tree is one as well. It says itself how long it runs; what stands behind \
          its name is its own.",
     ],
@@ -295,7 +320,7 @@ const RUN: Behind = Behind {
     ],
     exit_codes: &[
         ("0", "finished"),
-        ("1", "a program in Lua raised an error"),
+        ("1", "a program in Lua raised an error, or an app of it did"),
         ("2", "wrong graph"),
         REFUSED,
         ("4", "packets unaccounted for, or an app failed before it ran"),

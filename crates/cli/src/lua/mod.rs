@@ -8,7 +8,7 @@ use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::terminal::Terminal;
-use lua::{Coach, Error, Options, Vm};
+use lua::{Coach, Error, Options, Restarts, Vm};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -55,14 +55,27 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
     let is_file = is_program(program);
     let mut all = vec![program.display().to_string()];
     all.extend(arguments.iter().cloned());
+    if args.sandbox.sandbox && !is_file {
+        return Err(Failure::user("`--sandbox` is for programs in Lua, in a file of their own")
+            .help("sluss run --sandbox PROGRAM.lua"));
+    }
+    if args.sandbox.sandbox && snabb.is_some() {
+        return Err(Failure::user("`--sandbox` has no modules of Snabb's: they need `ffi`")
+            .help("leave `--snabb` out, and unset SLUSS_SNABB"));
+    }
+    let how = |options: Options| Options {
+        sandbox: args.sandbox.sandbox(args.packets),
+        restarts: is_file.then(|| Restarts { first: args.restart_first, max: args.longest_pause() }),
+        ..options
+    };
     if workers > 1 && is_file && *coach {
         return Err(Failure::user("`--coach` watches one worker").help("leave `--workers` out"));
     }
     if workers > 1 && is_file {
-        let outcome = Vm::run_file_on_workers(&options(snabb, all)?, workers, program, &arguments);
+        let outcome = Vm::run_file_on_workers(&how(options(snabb, all)?), workers, program, &arguments);
         return ended(outcome, terminal);
     }
-    let vm = start(snabb, all)?;
+    let vm = Vm::new(&how(options(snabb, all)?)).map_err(|error| failure(&error))?;
     if *coach {
         vm.coach(&Coach { json: *json, page: html.clone() }).map_err(Failure::world)?;
     }
@@ -113,6 +126,8 @@ fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Fai
             }
             Ok(Outcome::ProgramFailed)
         }
+        // Told as they happened.
+        Err(Error::Apps(_)) => Ok(Outcome::ProgramFailed),
         Err(error) => Err(failure(&error)),
     }
 }

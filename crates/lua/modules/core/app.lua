@@ -33,6 +33,9 @@ local app = {
    freebits = counter.create("engine/freebits.counter"),
    freebytes = counter.create("engine/freebytes.counter"),
    configs = counter.create("engine/configs.counter"),
+   -- Packets that apps had when they failed, and those that came to an app while it was down.
+   lost = counter.create("engine/lost.counter"),
+   dropped = counter.create("engine/dropped.counter"),
 }
 core.breaths, core.frees = app.breaths, app.frees
 core.freebits, core.freebytes = app.freebits, app.freebytes
@@ -40,6 +43,7 @@ core.freebits, core.freebytes = app.freebits, app.freebytes
 -- `core.packet` counts in these, and `core.link` frees packets.
 package.loaded["core.app"] = app
 local link = require("core.link")
+local packet = require("core.packet")
 local histogram = require("core.histogram")
 local timer = require("core.timer")
 
@@ -102,6 +106,13 @@ function app.compute_config_actions (old, new)
    return actions
 end
 
+local operations = {}
+
+-- Apps that are down, by name: class and argument, when each is started again, and how long it is down the next time.
+local outages = {}
+-- By name: since when an app runs, its links with what went over them before, and what went over links that are gone.
+local books = {}
+
 -- Ports are found by name and by number.
 local function attach (name, direction, port, spec)
    local instance = app.app_table[name]
@@ -110,6 +121,7 @@ local function attach (name, direction, port, spec)
    assert(not ports[port], name..": duplicate "..direction.." link "..port)
    ports[port] = l
    table.insert(ports, l)
+   operations.book_link(name, direction, l)
    if instance.link then instance:link(direction, port) end
 end
 
@@ -117,6 +129,7 @@ local function detach (name, direction, port)
    local instance = app.app_table[name]
    local ports = instance[direction]
    local l = ports[port]
+   operations.unbook_link(name, l)
    ports[port] = nil
    for i = 1, #ports do
       if ports[i] == l then
@@ -130,8 +143,6 @@ local function detach (name, direction, port)
       instance:link(direction, port)
    end
 end
-
-local operations = {}
 
 function operations.unlink_output (name, port) detach(name, "output", port) end
 function operations.unlink_input (name, port) detach(name, "input", port) end
@@ -150,6 +161,8 @@ function operations.free_link (spec)
 end
 
 function operations.start_app (name, class, arg)
+   books[name] = { since = C.get_monotonic_time(), links = {}, gone = 0 }
+   native.taken(name, 0)
    native.enter(name)
    local instance = class:new(arg)
    native.enter(nil)
@@ -180,10 +193,11 @@ function operations.stop_app (name)
    if instance.shm then shm.delete_frame(instance.shm) end
    app.app_table[name] = nil
    app.configuration.apps[name] = nil
+   outages[name], books[name] = nil, nil
 end
 
 function operations.reconfig_app (name, _, arg)
-   app.app_table[name]:reconfig(arg)
+   if outages[name] then outages[name].arg = arg else app.app_table[name]:reconfig(arg) end
    app.configuration.apps[name].arg = arg
 end
 
@@ -281,9 +295,12 @@ app.breathe_pull_order, app.breathe_push_order, app.breathe_ticks = {}, {}, {}
 
 -- Running
 
+local run
+
 -- What an app raised goes on to the caller of the engine.
 local function raise (failed, message)
-   if failed then error(message, 0) end
+   -- `nil` and a text if the engine itself has failed.
+   if failed or (failed == nil and message) then error(message, 0) end
 end
 
 -- One breath: every app that pulls brings packets in, then pushes move them on, then ticks, when their time has come.
@@ -295,6 +312,148 @@ function app.pace_breathing () native.pace(app) end
 -- Sets how often a second `tick` methods are called; 0 for never.
 function app.enable_tick (frequency) native.set_tick(frequency or app.tick_Hz) end
 app.enable_tick()
+
+-- Apps that fail: each is stopped, and started again after a time that doubles with each failure. Until then, what comes to it is dropped.
+
+-- How many packets an app has, by what it has received, taken, sent and freed.
+local function has (name)
+   local book = books[name]
+   local sum = native.taken(name) + book.gone
+   for l, entry in pairs(book.links) do sum = sum + entry.sign * (tonumber(l.stats[entry.counter].c) - entry.before) end
+   return sum
+end
+
+function operations.book_link (name, direction, l)
+   local entry = direction == "input" and { counter = "rxpackets", sign = 1 } or { counter = "txpackets", sign = -1 }
+   entry.before = tonumber(l.stats[entry.counter].c)
+   books[name].links[l] = entry
+end
+
+function operations.unbook_link (name, l)
+   local book = books[name]
+   local entry = book and book.links[l]
+   if entry then
+      book.gone = book.gone + entry.sign * (tonumber(l.stats[entry.counter].c) - entry.before)
+      book.links[l] = nil
+   end
+end
+
+-- In the place of an app that is down. All that the app was can still be read.
+local function stand_in_of (instance)
+   local function drain ()
+      for _, l in ipairs(instance.input) do
+         while not link.empty(l) do
+            packet.free(link.receive(l))
+            counter.add(app.dropped)
+         end
+      end
+   end
+   return setmetatable({ push = drain, pull = false, tick = false, push_link = false, link = false, unlink = false, stop = false, relink = false,
+      native = false, report = false, shm = false }, { __index = instance })
+end
+
+local function in_words (seconds)
+   return seconds < 1 and ("%d ms"):format(seconds * 1000) or ("%g s"):format(seconds)
+end
+
+-- On standard error, in lines that are the message's own: without control characters.
+local function tell (...)
+   local text = string.format(...)
+   io.stderr:write((text:gsub("[%c\127]", function (c) return (c == "\n" or c == "\t") and c or ("\\%d"):format(c:byte()) end)), "\n")
+end
+
+local function failed_again (name, outage, message, traceback, held)
+   local first, max = native.restart_first, native.restart_max
+   local delay = outage.delay or first
+   -- One that ran for long begins again with short times.
+   if outage.ran and outage.ran > max then delay = first end
+   outage.due, outage.delay = C.get_monotonic_time() + delay, math.min(delay * 2, max)
+   local lost = held and held > 0 and ("; %d packet%s that it had %s lost"):format(held, held == 1 and "" or "s", held == 1 and "is" or "are") or ""
+   tell("error: app `%s`: %s%s%s\nnote: app `%s` is started again in %s%s", name, tostring(message), traceback ~= "" and "\n" or "", traceback, name,
+      in_words(delay), lost)
+end
+
+-- Takes down the app that has raised an error. If it was none, or apps are not started again, the error goes on.
+local function take_down (message)
+   local name, traceback = native.failed_app()
+   local instance = name and app.app_table[name]
+   if not instance or not native.restart_first or outages[name] then error(message, 0) end
+   native.failure_told()
+   local held = has(name)
+   if instance.stop then pcall(instance.stop, instance) end
+   if instance.abandon then instance:abandon() end
+   if instance.shm then pcall(shm.delete_frame, instance.shm) end
+   local info = app.configuration.apps[name]
+   local outage = { class = info.class, arg = info.arg, delay = books[name].delay, ran = C.get_monotonic_time() - books[name].since }
+   outages[name] = outage
+   app.app_table[name] = stand_in_of(instance)
+   if held > 0 then counter.add(app.lost, held) end
+   failed_again(name, outage, message, traceback, held)
+   app.compute_breathe_order()
+end
+
+local function ports_of (instance, direction)
+   local ports = {}
+   for i, l in ipairs(instance[direction]) do
+      for port, other in pairs(instance[direction]) do
+         if type(port) == "string" and other == l then ports[i] = { port = port, link = l } end
+      end
+   end
+   return ports
+end
+
+-- Starts an app that is down, with the links that it had.
+local function start_again (name, outage)
+   local stand_in = app.app_table[name]
+   local ports = { input = ports_of(stand_in, "input"), output = ports_of(stand_in, "output") }
+   local ok, why = pcall(function ()
+      operations.start_app(name, outage.class, outage.arg)
+      local instance = app.app_table[name]
+      for direction, list in pairs(ports) do
+         for _, one in ipairs(list) do
+            instance[direction][one.port] = one.link
+            table.insert(instance[direction], one.link)
+            operations.book_link(name, direction, one.link)
+            if instance.link then instance:link(direction, one.port) end
+         end
+      end
+      books[name].delay = outage.delay
+      app.compute_breathe_order()
+   end)
+   if ok then
+      outages[name] = nil
+      return
+   end
+   app.app_table[name] = stand_in
+   native.failure_told()
+   outage.ran = nil
+   failed_again(name, outage, "does not start: "..tostring(why), "")
+   app.compute_breathe_order()
+end
+
+-- When the first app is started again.
+local function next_start ()
+   local due
+   for _, outage in pairs(outages) do due = math.min(due or outage.due, outage.due) end
+   return due
+end
+
+function run (done, deadline, timers)
+   while true do
+      local due = next_start()
+      local failed, message = native.main(app, done, due and math.min(due, deadline or due) or deadline, timers)
+      local now = C.get_monotonic_time()
+      if failed == nil then error(message, 0) end
+      if failed then
+         take_down(message)
+      elseif not message or (deadline and now >= deadline) then
+         return
+      end
+      for name, outage in pairs(outages) do
+         if now >= outage.due then start_again(name, outage) end
+      end
+   end
+end
 
 local latency
 function app.enable_latency_histogram ()
@@ -309,7 +468,7 @@ function app.main (options)
    if options.measure_latency == false then core.latency = nil else app.enable_latency_histogram() end
    app.enable_tick()
    local deadline = options.duration and C.get_monotonic_time() + options.duration
-   raise(native.main(app, options.done, deadline, not options.no_timers and timer.run or nil))
+   run(options.done, deadline, not options.no_timers and timer.run or nil)
    counter.commit()
    if not options.no_report then app.report(options.report) end
    if package.loaded["core.checked"] then

@@ -75,3 +75,5 @@ require("core.lib").randomseed(require("core.lib").getenv("SNABB_RANDOM_SEED"))
 for _, name in ipairs { "lib.lua.class", "lib.lua.strict" } do
    if require("core.lib").have_module(name) then require(name) end
 end
+
+if native.sandbox then require("core.sandbox") end

@@ -7,6 +7,12 @@ local class, instance
 
 -- The class that a file returns, or that is its module's or its global variable of that name. Without a name, the file returns the class.
 function guest.load (text, file, name, beside)
+   if native.sandbox then
+      class = require("core.sandbox").class(text, file, name)
+      if not class then error(file.." has no class"..(name ~= "" and " `"..name.."`" or ": it returns none"), 0) end
+      native.guest_roles(class.pull ~= nil, class.push ~= nil, class.tick ~= nil)
+      return
+   end
    package.path = beside..package.path
    local chunk, why = loadstring(text, "@"..file)
    if not chunk then error(why, 0) end

@@ -31,6 +31,9 @@ local LIVE_MIN = 40
 local CONVERSIONS_MIN = 2
 -- Look-ups of globals in one round of a loop.
 local GLOBALS_MIN = 2
+-- Recordings from one place that a sample has ended: each took about as long as the time between two.
+local CUT_MIN = 3
+local CUT = "error thrown or hook called"
 
 -- What the machine does when a sample is taken, by the profiler's letter.
 local STATES = { N = "compiled", I = "interpreted", C = "c", G = "gc", J = "compiling" }
@@ -102,10 +105,10 @@ local function on_trace(what, trace, func, pc, code, detail)
    elseif what == "stop" then
       local info = util.traceinfo(trace)
       state.traces[trace] = { start = state.starts[trace], lines = state.recorded[trace], func = func }
-      if info and info.linktype == "stitch" then
-         local at = state.last
-         local callee = place(func)
-         state.stitches[#state.stitches + 1] = { at = at or callee, callee = callee.builtin or key(callee) }
+      local callee = place(func)
+      -- A trace ends before a call that cannot be compiled, and another begins behind it, or none does.
+      if info and (info.linktype == "stitch" or (info.linktype == "return" and callee.builtin)) then
+         state.stitches[#state.stitches + 1] = { at = state.last or callee, callee = callee.builtin or key(callee) }
       end
    elseif what == "flush" then
       state.flushes = state.flushes + 1
@@ -172,27 +175,33 @@ end
 local NOT_COMPILED = { "interpreted", "c", "gc", "compiling" }
 local ALL = { "compiled", "interpreted", "c", "gc", "compiling" }
 
--- The last line of the loop that begins at a bytecode, or of the function.
+-- The lines of the loop, or of the function, that a bytecode begins.
 local function extent(start)
    if not start or not start.func then return nil end
-   local first, last = start.at.line, start.at.line
-   for pc = start.pc, 10000000 do
-      local info = util.funcbc(start.func, pc) and util.funcinfo(start.func, pc)
-      if not info then break end
-      if info.currentline and info.currentline > last then last = info.currentline end
-      local op = operation(start.func, pc)
-      if op:find("FORL$") or op:find("ITERL$") or op == "LOOP" then break end
-   end
-   -- A loop's own bytecode stands at its end.
-   local info = util.funcinfo(start.func, start.pc)
-   if info.linedefined and operation(start.func, start.pc):find("FORL$") then
-      for pc = start.pc, 1, -1 do
-         local before = util.funcinfo(start.func, pc)
-         if before.currentline and before.currentline < first then first = before.currentline end
-         if operation(start.func, pc):find("FORI$") then break end
+   local func, op = start.func, operation(start.func, start.pc)
+   local from, to = start.pc, start.pc
+   if op:find("FORL$") then
+      -- It stands at the loop's end. Loops within have a pair of their own.
+      local depth = 1
+      while from > 1 and depth > 0 do
+         from = from - 1
+         local at = operation(func, from)
+         if at:find("FORL$") then depth = depth + 1 elseif at:find("FORI$") then depth = depth - 1 end
       end
+   elseif op:find("ITERL$") or op:find("ITERN$") or op:find("LOOP$") then
+      -- A jump leads to the other end, unless the loop was compiled since.
+      local ins = util.funcbc(func, start.pc)
+      local target = start.pc + 1 + bit.rshift(ins, 16) - 0x8000
+      if not op:find("^J") and util.funcbc(func, target) then from, to = math.min(from, target), math.max(to, target) end
+   else
+      while util.funcbc(func, to + 1) do to = to + 1 end
    end
-   return first, math.max(last, first)
+   local first, last = start.at.line, start.at.line
+   for pc = from, to do
+      local line = util.funcinfo(func, pc).currentline
+      if line then first, last = math.min(first, line), math.max(last, line) end
+   end
+   return first, last
 end
 
 -- The texts of source files, by line.
@@ -219,6 +228,32 @@ local function add(findings, finding)
    end
 end
 
+-- Adds to the findings by place the loops whose recording was ended by samples again and again: they are too long, too.
+local function cut_off(best)
+   local cuts = {}
+   for _, abort in ipairs(state.order) do
+      if abort.reason:find(CUT) and abort.start and abort.start.at.file then
+         local id = key(abort.start.at)
+         cuts[id] = cuts[id] or { start = abort.start, tries = 0 }
+         cuts[id].tries = cuts[id].tries + abort.tries
+      end
+   end
+   for id, cut in pairs(cuts) do
+      local at = cut.start.at
+      local from, to = extent(cut.start)
+      local is_known = false
+      for _, finding in pairs(best) do
+         is_known = is_known or (finding.at.file == at.file and finding.at.line >= from and finding.at.line <= to)
+      end
+      if cut.tries >= CUT_MIN and not is_known then
+         best[id] = {
+            at = at, kind = "too_long", reason = format("recording takes longer than %d ms", INTERVAL_MS), tries = cut.tries,
+            given_up = GIVEN_UP[operation(cut.start.func, cut.start.pc)] or false, samples = samples_within(at.file, from, to, NOT_COMPILED),
+         }
+      end
+   end
+end
+
 -- What stopped the compiler, with the time that the code around it then takes uncompiled.
 local function aborted(findings)
    local best = {}
@@ -242,6 +277,7 @@ local function aborted(findings)
          if kind ~= "warm_up" and (not best[id] or best[id].tries < finding.tries) then best[id] = finding end
       end
    end
+   cut_off(best)
    local ids = {}
    for id in pairs(best) do ids[#ids + 1] = id end
    table.sort(ids)

@@ -7,12 +7,15 @@ use super::core::Core;
 use super::layout::{Counter, Link};
 use super::state::on_error;
 use super::symbols::get_monotonic_time;
+use super::turn_watch::TurnWatch;
 use crate::error::Failure;
 use luajit::{
     LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
     lua_rawgeti, lua_settop,
 };
+use std::collections::HashMap;
 use std::ffi::c_int;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A call of a method: references to the function, the app, and the link for a push.
@@ -23,6 +26,8 @@ pub(super) struct Step {
     pub(super) name: String,
     /// The number of a native app, which is called without Lua.
     pub(super) native: Option<usize>,
+    /// Where the packets are counted that the app has taken.
+    pub(super) account: usize,
 }
 
 /// What a breath does.
@@ -42,6 +47,12 @@ pub(super) struct Plan {
     pub(super) current: Option<String>,
     /// The step that runs.
     at: Option<(Turn, usize)>,
+    /// By account: packets that the app has taken from the free ones, less those that it has freed.
+    pub(super) taken: Vec<i64>,
+    /// The accounts of apps.
+    accounts: HashMap<String, usize>,
+    /// Who watches how long a step takes.
+    pub(super) watch: Option<Arc<TurnWatch>>,
     /// Breaths since counters were committed.
     uncommitted: u32,
     pub(super) pace: Pace,
@@ -56,6 +67,25 @@ pub(crate) enum Turn {
 }
 
 impl Plan {
+    /// The account of an app, which it keeps while the graph changes.
+    pub(super) fn account(&mut self, name: &str) -> usize {
+        if let Some(&account) = self.accounts.get(name) {
+            return account;
+        }
+        let account = self.taken.len();
+        self.taken.push(0);
+        self.accounts.insert(name.to_owned(), account);
+        account
+    }
+
+    /// Tells the watch the names of the steps.
+    pub(super) fn tell_watch(&self) {
+        if let Some(watch) = &self.watch {
+            let names = |steps: &[Step]| steps.iter().map(|step| step.name.clone()).collect();
+            watch.name([names(&self.pulls), names(&self.pushes), names(&self.ticks)]);
+        }
+    }
+
     /// The app whose code runs.
     pub(super) fn running(&self) -> Option<&str> {
         let (turn, index) = match (&self.current, self.at) {
@@ -97,6 +127,9 @@ pub(super) unsafe fn breathe(core: *mut Core, state: *mut lua_State) -> Result<(
         (*core).shared.running = 1;
         let result = turns(core, state, now);
         (*core).plan.at = None;
+        if let Some(watch) = &(*core).plan.watch {
+            watch.leave();
+        }
         (*core).shared.running = 0;
         if !(*core).released_links.is_empty() {
             (*core).reuse_links();
@@ -171,10 +204,13 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 Turn::Push => &raw const (*plan).pushes,
                 Turn::Tick => &raw const (*plan).ticks,
             };
-            let Some(&Step { function, app, link, native, .. }) = (&(*steps)).get(index) else {
+            let Some(&Step { function, app, link, native, account, .. }) = (&(*steps)).get(index) else {
                 return Ok(());
             };
             (*core).plan.at = Some((turn, index));
+            if let Some(watch) = &(*plan).watch {
+                watch.enter((*(*core).shared.breaths).count, turn, index);
+            }
             if let Some(native) = native {
                 if let Err(why) = (*core).run_native(native, turn.hosted()) {
                     let name = (&(*steps))[index].name.clone();
@@ -193,14 +229,16 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 lua_rawgeti(state, LUA_REGISTRYINDEX, link);
                 arguments = 2;
             }
-            if lua_pcall(state, arguments, 0, handler) != 0 {
+            let name = &raw const (&(*steps))[index].name;
+            let before = (*core).in_use();
+            let status = protected(core, state, &*name, [arguments, 0, handler]);
+            (&mut (*core).plan.taken)[account] += (*core).in_use() - before;
+            if status != 0 {
                 let name = (&(*steps))
                     .get(index)
                     .filter(|_| (*plan).generation == generation)
                     .map(|step| step.name.clone());
-                if let Some(failure) = &mut (*core).failure {
-                    failure.app = name;
-                }
+                (*core).failure.get_or_insert_default().app = name;
                 return Err(Raised);
             }
             if let Some((_, link)) = link {
@@ -211,6 +249,31 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 }
             }
             index += 1;
+        }
+    }
+}
+
+/// `lua_pcall` with a number of arguments, of results, and a handler of errors: a turn of its own in a sandboxed state.
+///
+/// # Safety
+/// As for `lua_pcall`; the name is read before Lua code runs.
+#[inline]
+pub(super) unsafe fn protected(
+    core: *mut Core,
+    state: *mut lua_State,
+    name: &str,
+    [arguments, results, handler]: [c_int; 3],
+) -> c_int {
+    // SAFETY: as the caller says. The fence is there as long as the engine.
+    unsafe {
+        match &(*core).fence {
+            None => lua_pcall(state, arguments, results, handler),
+            Some(fence) => {
+                let outer = fence.begin(state, name);
+                let status = lua_pcall(state, arguments, results, handler);
+                fence.end(state, outer);
+                status
+            }
         }
     }
 }
@@ -278,6 +341,13 @@ pub(super) unsafe fn rest(core: *mut Core, settings: Settings) {
     core.shared.sleep_us = core.plan.pace.sleep_us;
 }
 
+/// Why `main` has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Deadline,
+    Done,
+}
+
 /// Breathes until it is over. `settings` reads what the program has set.
 ///
 /// # Safety
@@ -287,7 +357,7 @@ pub(super) unsafe fn main(
     state: *mut lua_State,
     main: &Main,
     settings: impl Fn() -> Settings,
-) -> Result<(), Raised> {
+) -> Result<End, Raised> {
     // SAFETY: as in `breathe`.
     unsafe {
         let mut known = settings();
@@ -316,15 +386,18 @@ pub(super) unsafe fn main(
                 rest(core, known);
             }
             let is_stopping = (*core).member.as_ref().is_some_and(|member| member.team.is_stopping());
-            if is_stopping || main.deadline.is_some_and(|deadline| now > deadline) {
-                return Ok(());
+            if is_stopping {
+                return Ok(End::Done);
+            }
+            if main.deadline.is_some_and(|deadline| now > deadline) {
+                return Ok(End::Deadline);
             }
             if let Some(done) = main.done {
                 call(core, state, done, 1)?;
                 let is_done = luajit::lua_toboolean(state, -1) != 0;
                 lua_settop(state, -2);
                 if is_done {
-                    return Ok(());
+                    return Ok(End::Done);
                 }
             }
         }
@@ -347,7 +420,7 @@ unsafe fn call(
         lua_pushcclosure(state, on_error, 1);
         let handler = lua_gettop(state);
         lua_rawgeti(state, LUA_REGISTRYINDEX, function);
-        if lua_pcall(state, 0, results, handler) != 0 {
+        if protected(core, state, "", [0, results, handler]) != 0 {
             return Err(Raised);
         }
         luajit::lua_remove(state, handler);

@@ -1,6 +1,7 @@
 //! How Lua calls Rust: a function gets its arguments and returns values or an error. Lua sees the error as `nil` and a text.
 
 use super::core::Core;
+use super::fence::Fence;
 use luajit::*;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,13 +29,20 @@ where
     // SAFETY: the closure keeps the engine's address, which lives as long as the state.
     let core = unsafe { lua_touserdata(state, KEPT_CORE) }.cast::<Core>();
     let mut call = Call { state, core };
+    // SAFETY: as above; the fence is there as long as the engine.
+    let fence = unsafe { (*core).fence.as_ref() };
+    let was_enforced = fence.map(Fence::permit);
     let outcome = catch_unwind(AssertUnwindSafe(|| F::call(&mut call)));
     let returned = outcome.unwrap_or_else(|_| Err("the engine failed".into()));
-    returned.unwrap_or_else(|error| {
+    let count = returned.unwrap_or_else(|error| {
         call.push_nil();
         call.push_text(error.as_bytes());
         2
-    })
+    });
+    if let (Some(fence), Some(was_enforced)) = (fence, was_enforced) {
+        fence.forbid(was_enforced);
+    }
+    count
 }
 
 /// A native function, as a type, so that each has an entry of its own.

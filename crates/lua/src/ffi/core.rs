@@ -1,10 +1,12 @@
 //! The memory of an engine: packets, links and counters, at addresses that do not change while it lives.
 
 use super::breath::Plan;
+use super::fence::{Fence, Limits};
 use super::guest::GuestState;
 use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
 use super::natives::Natives;
 use super::team::Member;
+use super::turn_watch::{TurnWatch, Watching};
 use crate::error::{Error, Failure};
 use crate::options::Options;
 use engine::Pool;
@@ -14,6 +16,7 @@ use std::ffi::c_void;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io};
 
@@ -23,6 +26,8 @@ pub(super) const STEP: usize = 1024;
 const POOL: usize = 64 * 1024;
 /// Bytes of memory from which counters, links and `dma_alloc` are served.
 const ARENA: usize = 2 << 20;
+/// What the process ends with when a turn of a sandboxed state cannot be ended: as when a program has raised an error.
+const FAILED: i32 = 1;
 
 /// An engine's memory and its order of breaths. Lua knows its address, so it stays in its box.
 #[repr(C)]
@@ -32,6 +37,12 @@ pub(crate) struct Core {
     /// What happened when a method raised an error: kept until somebody tells it.
     pub(super) failure: Option<Failure>,
     pub(super) options: Options,
+    /// The limits of a sandboxed state.
+    pub(super) fence: Option<Fence>,
+    packets_max: usize,
+    /// Apps that have failed, and were told of.
+    pub(super) failures: u64,
+    _watching: Option<Watching>,
     /// The folder for shared memory, with the folders of processes in it.
     pub(super) shm_root: PathBuf,
     /// The name of the folder that is this engine's own: the process id, for the first engine of a process.
@@ -91,11 +102,24 @@ impl Core {
             running: 0,
             timers: 0,
         };
+        let limits = options.sandbox.as_ref().map(|sandbox| Limits {
+            memory_bytes: sandbox.memory_bytes,
+            turn: sandbox.turn,
+            exit_code: FAILED,
+        });
+        let watch = options.restarts.map(|_| Arc::new(TurnWatch::default()));
         let mut core = Box::new(Core {
             shared,
+            _watching: watch.clone().map(Watching::begin),
             plan: Plan::default(),
+            failures: 0,
             failure: None,
             options: options.clone(),
+            fence: limits.map(Fence::new),
+            packets_max: options
+                .sandbox
+                .as_ref()
+                .map_or(MAX_PACKETS, |sandbox| sandbox.packets.min(MAX_PACKETS)),
             shm_root,
             own_name,
             pools: Vec::new(),
@@ -111,12 +135,20 @@ impl Core {
             published: Vec::new(),
             freelist_bytes: bytes,
         });
+        core.plan.watch = watch;
         // Apps may free packets before the engine has its counters.
         core.shared.frees = core.new_counter();
         core.shared.freebytes = core.new_counter();
         core.shared.freebits = core.new_counter();
         core.shared.breaths = core.new_counter();
         Ok(core)
+    }
+
+    /// Packets that are in links, or that apps have; of a worker that frees packets of others, less those.
+    #[inline]
+    pub(super) fn in_use(&self) -> i64 {
+        // SAFETY: the list is mapped while the engine lives.
+        self.packets as i64 - i64::from(unsafe { (*self.shared.free).free })
     }
 
     /// Removes the process's folder of shared memory.
@@ -167,7 +199,7 @@ impl Core {
     /// Puts packets of a pool onto the list of free ones. Returns how many.
     fn put_on_list(&mut self, pool: &mut Pool, count: usize) -> usize {
         let mut addresses: Vec<*mut RawPacket> = Vec::with_capacity(count);
-        while addresses.len() < count && self.packets + addresses.len() < MAX_PACKETS {
+        while addresses.len() < count && self.packets + addresses.len() < self.packets_max {
             let Some(packet) = pool.allocate() else { break };
             addresses.push(home(packet.into_address()).as_ptr().cast());
         }

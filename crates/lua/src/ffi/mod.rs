@@ -7,6 +7,8 @@
 //! | `breath.rs` | the order of a breath, and the breaths themselves |
 //! | `guest.rs` | a Lua app in a graph of the engine |
 //! | `ledger.rs` | which packets such an app has |
+//! | `fence.rs` | the limits of a sandboxed state: memory, and the time of a turn |
+//! | `turn_watch.rs` | names an app whose turn does not end |
 //! | `team.rs` | several workers that run one program |
 //! | `state.rs` | a Lua state: text in, errors out |
 //! | `call.rs` | how Lua calls Rust, and the arguments of such a call |
@@ -21,6 +23,7 @@ mod breath;
 mod call;
 mod capture;
 mod core;
+mod fence;
 mod filter;
 mod guest;
 mod hot;
@@ -35,6 +38,7 @@ mod scanner;
 mod state;
 mod symbols;
 mod team;
+mod turn_watch;
 
 pub(crate) use breath::Turn;
 pub(crate) use core::Core;

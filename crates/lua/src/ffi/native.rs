@@ -57,6 +57,18 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "shm_root\0");
     call.push_text(core.own_name.as_bytes());
     set_field(call, "own_name\0");
+    if let Some(sandbox) = &core.options.sandbox {
+        call.push_table();
+        call.push_number(sandbox.packets as f64);
+        set_field(call, "packets\0");
+        set_field(call, "sandbox\0");
+    }
+    if let Some(restarts) = core.options.restarts {
+        for (seconds, name) in [(restarts.first, "restart_first\0"), (restarts.max, "restart_max\0")] {
+            call.push_number(seconds.as_secs_f64());
+            set_field(call, name);
+        }
+    }
     if let Some(member) = &core.member {
         call.push_number(member.worker as f64);
         set_field(call, "worker\0");
@@ -316,6 +328,32 @@ functions! {
         Ok(0)
     };
 
+    // Sandboxes
+
+    // Takes the folder of a program and the name of a module. Returns the text and the name of the file, or nothing.
+    sandbox_module = |call| {
+        let (folder, name) = (call.text(1, "a folder")?, call.text(2, "a module")?);
+        match module_beside(Path::new(&folder), &name) {
+            Some((text, file)) => {
+                call.push_text(&text);
+                call.push_text(file.as_bytes());
+                Ok(2)
+            }
+            None => Ok(0),
+        }
+    };
+    // Takes `read` or `write`, and a path. Returns whether the program may do so.
+    sandbox_allows = |call| {
+        let (use_, path) = (call.text(1, "a use")?, call.text(2, "a path")?);
+        // SAFETY: the engine lives, and nobody changes these.
+        let sandbox = unsafe { (*call.core).options.sandbox.as_ref() };
+        let allowed = sandbox.map(|sandbox| if use_ == "read" { &sandbox.read } else { &sandbox.write });
+        let place = place_of(Path::new(&path));
+        let is_it = |other: &std::path::PathBuf| place.is_some() && place_of(other) == place;
+        call.push_bool(allowed.is_some_and(|allowed| allowed.iter().any(is_it)));
+        Ok(1)
+    };
+
     // Breaths
 
     // Says which app's code runs next, for messages.
@@ -346,6 +384,7 @@ functions! {
             std::mem::replace(&mut plan.ticks, ticks),
         ];
         plan.generation += 1;
+        plan.tell_watch();
         for step in old.into_iter().flatten() {
             plan.unused.extend([step.function, step.app]);
             plan.unused.extend(step.link.map(|(link, _)| link));
@@ -366,7 +405,7 @@ functions! {
     };
     breathe = |call| {
         // SAFETY: the engine is that of the state; Lua gives a function 20 slots.
-        match unsafe { breath::breathe(call.core, call.state) } {
+        match suspended(call, |call| unsafe { breath::breathe(call.core, call.state) }) {
             Ok(()) => Ok(0),
             Err(_) => failed(call),
         }
@@ -374,7 +413,7 @@ functions! {
     // Sleeps between two breaths. Takes the table of settings.
     pace = |call| {
         // SAFETY: the engine lives; nobody else uses it in this call.
-        unsafe { breath::rest(call.core, settings(call)) };
+        suspended(call, |call| unsafe { breath::rest(call.core, settings(call)) });
         Ok(0)
     };
     // Breathes until it is over; see `engine.main`. Takes the table of settings, a function or nil, a time or nil, a function or nil.
@@ -386,15 +425,95 @@ functions! {
         let state = call.state;
         let read = || settings(&Call { state, core: ptr::null_mut() });
         // SAFETY: as above; the settings are read without metamethods that raise.
-        let outcome = unsafe { breath::main(call.core, state, &main, read) };
+        let outcome = suspended(call, |call| unsafe { breath::main(call.core, state, &main, read) });
         for reference in [done, timers].into_iter().flatten() {
             call.forget(reference);
         }
         match outcome {
-            Ok(()) => Ok(0),
+            Ok(end) => {
+                call.push_bool(false);
+                call.push_bool(end == breath::End::Deadline);
+                Ok(2)
+            }
             Err(_) => failed(call),
         }
     };
+
+    // Apps that fail
+
+    // The app whose method raised the last error, and the calls that led there; or nothing.
+    failed_app = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        let failure = unsafe { (*call.core).failure.as_ref() };
+        let Some((app, traceback)) = failure.and_then(|failure| Some((failure.app.clone()?, failure.traceback.clone()))) else {
+            return Ok(0);
+        };
+        call.push_text(app.as_bytes());
+        call.push_text(traceback.as_bytes());
+        Ok(2)
+    };
+    // The last error was told, and the program goes on.
+    failure_told = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let core = unsafe { &mut *call.core };
+        core.failure = None;
+        core.failures += 1;
+        core.plan.current = None;
+        Ok(0)
+    };
+    // Takes an app, and perhaps a number to begin with anew. Returns how many packets it has taken from the free ones, less those it has freed.
+    taken = |call| {
+        let name = call.text(1, "an app")?;
+        let set = call.number(2);
+        // SAFETY: as above.
+        let plan = unsafe { &mut (*call.core).plan };
+        let account = plan.account(&name);
+        let before = plan.taken[account];
+        if let Some(number) = set {
+            plan.taken[account] = number as i64;
+        }
+        call.push_number(before as f64);
+        Ok(1)
+    };
+}
+
+/// Where a file is, whether it is there or not, without links to others.
+fn place_of(path: &Path) -> Option<std::path::PathBuf> {
+    if let Ok(place) = path.canonicalize() {
+        return Some(place);
+    }
+    // A link to nothing would be followed.
+    if path.symlink_metadata().is_ok() {
+        return None;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// The text of a module in a folder, and its file. Links do not lead out of the folder.
+fn module_beside(folder: &Path, name: &str) -> Option<(Vec<u8>, String)> {
+    const BYTES_MAX: u64 = 16 << 20;
+    let root = folder.canonicalize().ok()?;
+    let stem = name.replace('.', "/");
+    [format!("{stem}.lua"), format!("{stem}/init.lua")].into_iter().find_map(|file| {
+        let place = root.join(&file).canonicalize().ok().filter(|place| place.starts_with(&root))?;
+        let is_small = place.metadata().is_ok_and(|file| file.is_file() && file.len() <= BYTES_MAX);
+        let text = is_small.then(|| fs::read(&place).ok()).flatten()?;
+        let shown = if folder == Path::new(".") { file } else { folder.join(file).display().to_string() };
+        Some((text, shown))
+    })
+}
+
+/// Does what is no part of the turn that calls it.
+fn suspended<T>(call: &mut Call, work: impl FnOnce(&mut Call) -> T) -> T {
+    // SAFETY: the fence is there as long as the engine.
+    let fence = unsafe { (*call.core).fence.as_ref() };
+    let outer = fence.map(|fence| fence.suspend(call.state));
+    let done = work(call);
+    if let (Some(fence), Some(outer)) = (fence, outer) {
+        fence.resume(outer);
+    }
+    done
 }
 
 /// Returns the error on top of the stack, after `true`.
@@ -515,7 +634,10 @@ fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
             let (function, app) = (call.keep(row + 1), call.keep(row + 2));
             let link = link_at(call, row + 3).map(|link| (call.keep(row + 3), link));
             let native = call.number(row + 5).map(|number| number as usize);
-            steps.push(Step { function, app, link, name: call.text(row + 4, "an app's name")?, native });
+            let name = call.text(row + 4, "an app's name")?;
+            // SAFETY: the engine lives; nobody else uses it in this call.
+            let account = (*call.core).plan.account(&name);
+            steps.push(Step { function, app, link, name, native, account });
             lua_settop(call.state, row - 1);
         }
         Ok(steps)

@@ -3,6 +3,7 @@
 use super::breath::{self, Turn};
 use super::call::{Call, KEPT_CORE};
 use super::core::Core;
+use super::fence::Fence;
 use super::guest::push_option;
 use super::{native, symbols};
 use crate::error::{Error, Failure};
@@ -31,8 +32,11 @@ pub(crate) enum Argument {
 impl State {
     pub(crate) fn new(core: Box<Core>) -> Result<Self, Error> {
         symbols::install();
-        // SAFETY: a new state.
-        let state = unsafe { luaL_newstate() };
+        let state = match &core.fence {
+            // SAFETY: a new state.
+            None => unsafe { luaL_newstate() },
+            Some(fence) => fence.new_state(),
+        };
         if state.is_null() {
             return Err(Error::NoState);
         }
@@ -48,7 +52,14 @@ impl State {
     /// Makes Snabb's environment: its globals, and where its modules are found.
     pub(crate) fn boot(&self) -> Result<(), Error> {
         let (text, _) = crate::modules::find("core.boot").expect("a module of this library");
-        self.run(text.as_bytes(), "@sluss/core/boot.lua", &[Argument::Native])
+        self.run(text.as_bytes(), "@sluss/core/boot.lua", &[Argument::Native])?;
+        // SAFETY: the engine lives, and no Lua code runs now.
+        let core = unsafe { &mut *self.core };
+        let folder = core.shm_root.join(&core.own_name);
+        if let Some(fence) = &mut core.fence {
+            fence.close(folder)?;
+        }
+        Ok(())
     }
 
     /// Runs a chunk, which returns nothing.
@@ -74,7 +85,7 @@ impl State {
                     Argument::Texts(texts) => call.push_texts(texts),
                 }
             }
-            let status = lua_pcall(self.state, arguments.len() as c_int, 0, handler);
+            let status = breath::protected(self.core, self.state, "", [arguments.len() as c_int, 0, handler]);
             let result = if status == 0 { Ok(()) } else { Err(self.raised()) };
             lua_settop(self.state, top);
             result
@@ -86,6 +97,12 @@ impl State {
         // SAFETY: the engine lives, and nobody changes this.
         unsafe { (*self.core).leave() };
         std::mem::forget(self);
+    }
+
+    /// How often apps have failed that were started again.
+    pub(crate) fn failures(&self) -> u64 {
+        // SAFETY: the engine lives, and nobody changes this.
+        unsafe { (*self.core).failures }
     }
 
     /// The state's engine.
@@ -110,13 +127,21 @@ impl State {
     fn raised(&self) -> Error {
         let message = self.top_as_text();
         // SAFETY: the engine lives, and nobody else uses it now.
-        let seen = unsafe { (*self.core).failure.take() };
-        Error::Raised(Failure { message, ..seen.unwrap_or_default() })
+        let core = unsafe { &mut *self.core };
+        let seen = core.failure.take().unwrap_or_default();
+        let message = match &core.fence {
+            // Of this LuaJIT tells no place.
+            Some(fence) if message == "not enough memory" => {
+                format!("not enough memory: the sandbox gives it {} bytes", fence.limits().memory_bytes)
+            }
+            _ => message,
+        };
+        Error::Raised(Failure { message, ..seen })
     }
 
     fn top_as_text(&self) -> String {
-        // SAFETY: there is a value on top.
-        unsafe { value_as_text(self.state) }
+        // SAFETY: there is a value on top, and the engine lives.
+        unsafe { value_as_text(self.state, (*self.core).fence.is_none()) }
     }
 }
 
@@ -130,16 +155,17 @@ impl Drop for State {
     }
 }
 
-/// The value on top of the stack, as people read it.
+/// The value on top of the stack, as people read it. Code that is not trusted has no say in that: it would run outside of its limits.
 ///
 /// # Safety
 /// There is one.
-unsafe fn value_as_text(state: *mut lua_State) -> String {
+unsafe fn value_as_text(state: *mut lua_State, is_trusted: bool) -> String {
     let call = Call { state, core: ptr::null_mut() };
     match call.kind(-1) {
         LUA_TSTRING => String::from_utf8_lossy(&call.bytes(-1).unwrap_or_default()).into_owned(),
         LUA_TNUMBER => call.number(-1).unwrap_or_default().to_string(),
         LUA_TNIL => "nil".into(),
+        _ if !is_trusted => "an error that is no text".into(),
         // SAFETY: `tostring` is there; a value that cannot be shown leaves a message instead.
         _ => unsafe {
             let top = lua_gettop(state);
@@ -174,13 +200,17 @@ pub(super) unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int 
     // SAFETY: the closure keeps the engine's address; the error is the only value on the stack.
     unsafe {
         let core = lua_touserdata(state, KEPT_CORE).cast::<Core>();
-        let message = value_as_text(state);
+        let was_enforced = (*core).fence.as_ref().map(Fence::permit);
+        let message = value_as_text(state, was_enforced.is_none());
         let is_known = (*core).failure.as_ref().is_some_and(|failure| failure.message == message);
         if !is_known {
             luaL_traceback(state, state, ptr::null(), 1);
-            let traceback = without_own_frames(&value_as_text(state));
+            let traceback = without_own_frames(&value_as_text(state, true));
             lua_settop(state, -2);
             (*core).failure = Some(Failure { message, app: (*core).plan.current.clone(), traceback });
+        }
+        if let (Some(fence), Some(was_enforced)) = (&(*core).fence, was_enforced) {
+            fence.forbid(was_enforced);
         }
         1
     }

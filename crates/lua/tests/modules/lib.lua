@@ -42,6 +42,20 @@ s0 = system:stamp()
 local taken = 0
 repeat if bucket:take() then taken = taken + 1 end until system:stamp() - s0 > 100000000ULL
 assert(taken > 0 and taken < 1e6)
+-- By a clock of ours: 250 ms make two tokens at 10 a second, and what is left over counts with what comes.
+local now, new = 0ULL, tsc.new
+tsc.new = function ()
+   return { time_fn = function () return function () return now end end, tps = function () return 1000000000ULL end }
+end
+local set_clock = token_bucket.new({ rate = 10, burst_size = 3 })
+tsc.new = new
+assert(set_clock:take(3) and not set_clock:take())
+now = 250000000ULL
+assert(set_clock:take(2) and not set_clock:take())
+now = 300000000ULL
+assert(set_clock:take() and not set_clock:take())
+now = 9000000000ULL
+eq(set_clock:take_burst(), 3); eq(set_clock:take_burst(), 0)
 assert(fails(token_bucket.new, {}) and fails(token_bucket.new, { rate = 0 }))
 
 -- Logger

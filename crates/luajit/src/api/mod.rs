@@ -1,7 +1,8 @@
 //! LuaJIT's C interface, and DynASM's.
 //!
 //! These are plain declarations: whoever calls them keeps to the [manual of Lua 5.1](https://www.lua.org/manual/5.1/manual.html#3). What is
-//! missing here, such as `lua_call`, is so on purpose: a Lua error must not pass through a Rust frame that has something to drop.
+//! missing here, such as `lua_call`, is so on purpose: a Lua error must not pass through a Rust frame that has something to drop. `lua_error` is
+//! for functions that have nothing.
 
 #![allow(non_camel_case_types)]
 
@@ -15,6 +16,32 @@ pub struct lua_State {
 
 /// A function that Lua calls.
 pub type lua_CFunction = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
+
+/// What gives a state its memory: the second argument of [`lua_newstate`], a block or null, its size, the size wanted. 0 frees it.
+pub type lua_Alloc = unsafe extern "C" fn(*mut c_void, *mut c_void, usize, usize) -> *mut c_void;
+
+/// A function that is called as code runs.
+pub type lua_Hook = unsafe extern "C-unwind" fn(*mut lua_State, *mut lua_Debug);
+
+/// What is known of a function that runs.
+#[repr(C)]
+#[allow(missing_docs)] // They are those of the manual.
+pub struct lua_Debug {
+    pub event: c_int,
+    pub name: *const c_char,
+    pub namewhat: *const c_char,
+    pub what: *const c_char,
+    pub source: *const c_char,
+    pub currentline: c_int,
+    pub nups: c_int,
+    pub linedefined: c_int,
+    pub lastlinedefined: c_int,
+    pub short_src: [c_char; 60],
+    i_ci: c_int,
+}
+
+/// As the mask of [`lua_sethook`]: after every so many instructions.
+pub const LUA_MASKCOUNT: c_int = 8;
 
 /// The index of the registry.
 pub const LUA_REGISTRYINDEX: c_int = -10000;
@@ -38,6 +65,12 @@ pub const LUA_TFUNCTION: c_int = 6;
 #[allow(missing_docs)] // They are those of the manual.
 unsafe extern "C-unwind" {
     pub fn luaL_newstate() -> *mut lua_State;
+    pub fn lua_newstate(allocate: lua_Alloc, with: *mut c_void) -> *mut lua_State;
+    pub fn lua_sethook(state: *mut lua_State, hook: Option<lua_Hook>, mask: c_int, count: c_int) -> c_int;
+    pub fn lua_getinfo(state: *mut lua_State, what: *const c_char, of: *mut lua_Debug) -> c_int;
+    pub fn luaL_where(state: *mut lua_State, level: c_int);
+    pub fn lua_concat(state: *mut lua_State, values: c_int);
+    pub fn lua_error(state: *mut lua_State) -> c_int;
     pub fn luaL_openlibs(state: *mut lua_State);
     pub fn lua_close(state: *mut lua_State);
     pub fn luaL_loadbuffer(

@@ -62,9 +62,10 @@ M.kinds = {
       },
    },
    loop = {
-      what = "a loop within the loop leaves what can be compiled",
+      what = "a loop within the loop is not compiled, so the outer one is not either",
       instead = {
-         "put the inner loop in a function of its own, or let it run often enough to be compiled first",
+         "mend the inner loop first: another finding says what stops it;",
+         "where that cannot be, split the work: the outer loop's own part in a loop of its own",
       },
    },
    unroll = {
@@ -139,6 +140,9 @@ local REASONS = {
    { "call unroll limit reached", "unroll" },
    { "down%-recursion", "unroll" },
    { "retry recording", "warm_up" },
+   -- By a sample of the coach's own.
+   { "error thrown or hook called", "warm_up" },
+   { "blacklisted", "loop" },
    { "trace too long", "too_long" },
    { "too many snapshots", "too_long" },
    { "too many IR instructions", "too_long" },

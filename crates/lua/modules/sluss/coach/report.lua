@@ -26,6 +26,10 @@ local function parts(result)
    return #words > 0 and concat(words, ", ") or "nothing"
 end
 
+local function cost(finding)
+   return (advice.kinds[finding.kind].is_part and "a part of " or "") .. percent(finding.share) .. " of the time"
+end
+
 local function tries(finding)
    if finding.tries == 0 then return "" end
    local words = format(", tried %d time%s", finding.tries, finding.tries == 1 and "" or "s")
@@ -34,6 +38,12 @@ end
 
 local function anchor(finding)
    return PAGE .. "#" .. finding.kind:gsub("_", "-")
+end
+
+-- A line of source, cut where it is long.
+local function brief(text)
+   text = text:gsub("^%s+", "")
+   return #text > 110 and text:sub(1, 107) .. "…" or text
 end
 
 --- The findings in words.
@@ -49,8 +59,8 @@ function M.text(result)
       local known = advice.kinds[finding.kind]
       line("")
       line("%d. %s:%d: %s", at, finding.at.file, finding.at.line, known.what)
-      if finding.text then line("     %s", (finding.text:gsub("^%s+", ""))) end
-      line("   costs: %s%s of the time", known.is_part and "a part of " or "", percent(finding.share))
+      if finding.text then line("     %s", brief(finding.text)) end
+      line("   costs: %s", cost(finding))
       line("   LuaJIT: %s%s", finding.reason, tries(finding))
       for number, words in ipairs(known.instead) do line("   %s%s", number == 1 and "instead: " or "         ", words) end
       line("   in the book: %s", anchor(finding))
@@ -87,6 +97,26 @@ local function escaped(text)
    return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
+-- Advice as HTML: what is indented is code.
+local function in_html(lines)
+   local out, words = {}, {}
+   local function flush()
+      if #words > 0 then out[#out + 1] = "<p>" .. escaped(concat(words, " ")) .. "</p>" end
+      words = {}
+   end
+   for _, line in ipairs(lines) do
+      local code = line:match("^    (.*)")
+      if code then
+         flush()
+         out[#out + 1] = "<pre>" .. escaped(code) .. "</pre>"
+      else
+         words[#words + 1] = line
+      end
+   end
+   flush()
+   return concat(out)
+end
+
 local HEAD = [[
 <!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>sluss coach</title><style>
 :root { color-scheme: light dark; --line: #8883; --bar: #e0701a; --note: #fff3e0; --ink: #222 }
@@ -94,10 +124,13 @@ local HEAD = [[
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: var(--ink) }
 h1 { font-size: 1.3rem } h2 { font-size: 1.05rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100%; font: 13px/1.45 ui-monospace, monospace }
-td { padding: 0 .6rem; white-space: pre; vertical-align: top } td.n { text-align: right; opacity: .55 }
-td.s { text-align: right; width: 4.5rem } td.b { width: 8rem } td.b div { background: var(--bar); height: .7em; margin-top: .35em }
-tr.note td { white-space: normal; background: var(--note); font: 14px/1.5 system-ui, sans-serif; padding: .4rem .6rem; border-left: 3px solid var(--bar) }
-pre { margin: .2rem 0 } .small { opacity: .75 }
+.source { overflow-x: auto }
+td { padding: 0 .6rem; white-space: pre; vertical-align: top } td.n { text-align: right; width: 2.5rem; opacity: .55 }
+td.s { text-align: right; width: 4rem } td.b { width: 6rem } td.b div { background: var(--bar); height: .7em; margin-top: .35em }
+tr.note td { white-space: normal; background: var(--note); font: 14px/1.5 system-ui, sans-serif; padding: .4rem .6rem }
+tr.note td.n { border-left: 3px solid var(--bar); font-weight: 600; opacity: 1 }
+p { margin: .2rem 0 } pre { font: 13px/1.45 ui-monospace, monospace; margin: .2rem 0 } .small { opacity: .75; font-weight: normal }
+li { margin: .15rem 0 } a { color: inherit }
 </style>
 ]]
 
@@ -107,6 +140,12 @@ function M.html(result)
    local function add(...) out[#out + 1] = format(...) end
    add("<h1>sluss coach</h1><p>%.1f s of CPU time: %s. %s</p>", result.seconds, escaped(parts(result)),
       #result.findings == 0 and "No finding." or format("%d finding%s.", #result.findings, #result.findings == 1 and "" or "s"))
+   if #result.findings > 0 then add("<ol>") end
+   for at, finding in ipairs(result.findings) do
+      add('<li><a href="#finding-%d">%s:%d</a>: %s <span class=small>%s</span></li>', at, escaped(finding.at.file), finding.at.line,
+         escaped(advice.kinds[finding.kind].what), cost(finding))
+   end
+   if #result.findings > 0 then add("</ol>") end
    local files, names = {}, {}
    local function file(name)
       if not files[name] then
@@ -134,7 +173,7 @@ function M.html(result)
    end)
    for _, name in ipairs(names) do
       local of = files[name]
-      add("<h2>%s <span class=small>%s</span></h2><table>", escaped(name), percent(of.total / math.max(result.samples, 1)))
+      add("<h2>%s <span class=small>%s of the time</span></h2><div class=source><table>", escaped(name), percent(of.total / math.max(result.samples, 1)))
       local number = 1
       while true do
          local text = result.text_of(name, number)
@@ -147,13 +186,12 @@ function M.html(result)
          for _, note in ipairs(of.notes[number] or {}) do
             local finding = note.finding
             local known = advice.kinds[finding.kind]
-            add('<tr class=note><td class=n>%d.</td><td class=s>%s</td><td colspan=2><b>%s</b> <span class=small>%s%s</span><pre>%s</pre></td></tr>',
-               note.number, percent(finding.share), escaped(known.what), escaped(finding.reason), escaped(tries(finding)),
-               escaped(concat(known.instead, "\n")))
+            add('<tr class=note id="finding-%d"><td class=n>%d.</td><td colspan=3><b>%s</b> <span class=small>costs %s; LuaJIT: %s%s</span>%s</td></tr>',
+               note.number, note.number, escaped(known.what), cost(finding), escaped(finding.reason), escaped(tries(finding)), in_html(known.instead))
          end
          number = number + 1
       end
-      add("</table>")
+      add("</table></div>")
    end
    return concat(out, "\n")
 end
