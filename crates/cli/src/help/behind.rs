@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 /// The texts of one command.
 #[derive(Debug)]
 pub(crate) struct Behind {
-    /// What nobody can do without: a line each, also in `--help`.
+    /// What nobody can do without: a line each, also in `-h`.
     pub(crate) first: &'static [&'static str],
     /// More of it: a paragraph each.
     pub(crate) notes: &'static [&'static str],
@@ -27,7 +27,7 @@ pub(crate) struct Table {
 }
 
 impl Behind {
-    /// For `--help`.
+    /// For `-h`.
     pub(super) fn brief(&self) -> String {
         [self.first.join("\n"), self.examples()]
             .into_iter()
@@ -131,8 +131,8 @@ const SLUSS: Behind = Behind {
 const FILTER: Behind = Behind {
     notes: &[
         "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. FILTER is \
-         pcap-filter(7) text, or @FILE that holds it. Without -o, --count and --json, packets go to a terminal as lines, and to a \
-         pipe as a capture.",
+         pcap-filter(7) text, or @FILE that holds it. Without -o, --count, --fields, --csv and --json, a line is \
+         printed for each packet, on a terminal and into a pipe; a capture goes to a pipe with `-o -`.",
     ],
     examples: &[
         "sluss filter 'tcp port 80' trace.pcap -o web.pcap",
