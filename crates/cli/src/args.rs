@@ -3,6 +3,7 @@
 //! `-h` leaves out what has `hide_short_help`, and headings; `--help` and `sluss help COMMAND` have all, and `long_help` in place of the first line. See `help`.
 
 mod bench;
+mod files;
 mod filter;
 mod live;
 mod quickcheck;
@@ -19,6 +20,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
+pub(crate) use files::FilesArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use live::{LiveArgs, Loss};
 use io::pcap_reader::Passes;

@@ -1,6 +1,6 @@
 //! Flags of `sluss filter`.
 
-use super::{At, LanguageArgs, LiveArgs, ProgramArgs};
+use super::{At, FilesArgs, LanguageArgs, LiveArgs, ProgramArgs};
 use crate::terminal::When;
 use crate::values::{at_least, span, whole};
 use clap::{Args, ValueHint};
@@ -35,6 +35,7 @@ pub(crate) struct FilterArgs {
         short = 'F',
         long = "filter-file",
         value_name = "FILE",
+        hide_short_help = true,
         conflicts_with_all = ["filter", "bytecode"]
     )]
     pub(crate) filter_file: Option<PathBuf>,
@@ -191,6 +192,8 @@ pub(crate) struct FilterArgs {
     pub(crate) progress: When,
     #[command(flatten)]
     pub(crate) live: LiveArgs,
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
     #[command(flatten)]

@@ -6,6 +6,7 @@
 
 use decide::Insn;
 use io::live::Instruction;
+use wire::ether::ethertype;
 
 /// The most instructions that the kernel takes.
 const INSNS_MAX: usize = 4096;
@@ -44,14 +45,18 @@ pub(super) fn all(snaplen: u32) -> Vec<Instruction> {
 
 /// The program for a filter, for packets with their link headers; `None` where it is too long.
 pub(super) fn program(filter: &[Insn], snaplen: u32) -> Option<Vec<Instruction>> {
-    let has_tag = [
+    let filter = filter.iter().map(|insn| cut(insn, snaplen));
+    let program: Vec<Instruction> = has_tag(snaplen).into_iter().chain(filter).collect();
+    (program.len() <= INSNS_MAX).then_some(program)
+}
+
+/// Lets a frame pass that had a tag; goes on with others.
+fn has_tag(snaplen: u32) -> [Instruction; 3] {
+    [
         Instruction { code: code::LOAD_WORD, jt: 0, jf: 0, k: HAS_TAG },
         Instruction { code: code::IF_EQUAL, jt: 1, jf: 0, k: 0 },
         keep(snaplen),
-    ];
-    let filter = filter.iter().map(|insn| cut(insn, snaplen));
-    let program: Vec<Instruction> = has_tag.into_iter().chain(filter).collect();
-    (program.len() <= INSNS_MAX).then_some(program)
+    ]
 }
 
 /// The program for a filter of LINUX_SLL2, for packets without link headers; `None` where it reads what the kernel has no word for.
@@ -72,8 +77,16 @@ pub(super) fn program_of_cooked(filter: &[Insn], snaplen: u32) -> Option<Vec<Ins
         };
         Some(Instruction { k, ..cut(insn, snaplen) })
     };
-    let program: Option<Vec<Instruction>> = filter.iter().map(moved).collect();
-    program.filter(|program| program.len() <= INSNS_MAX)
+    // Of a frame that leaves with its tag in it, the protocol is that of the tag here, and what is behind it in the header of the packet.
+    let tagged = [
+        Instruction { code: code::LOAD_HALF, jt: 0, jf: 0, k: PROTOCOL },
+        Instruction { code: code::IF_EQUAL, jt: 1, jf: 0, k: ethertype::VLAN.into() },
+        Instruction { code: code::IF_EQUAL, jt: 0, jf: 1, k: ethertype::QINQ.into() },
+        keep(snaplen),
+    ];
+    let filter: Option<Vec<Instruction>> = filter.iter().map(moved).collect();
+    let program: Vec<Instruction> = has_tag(snaplen).into_iter().chain(tagged).chain(filter?).collect();
+    (program.len() <= INSNS_MAX).then_some(program)
 }
 
 /// An instruction as it is; one that accepts, for this length.
@@ -106,7 +119,7 @@ mod tests {
     fn what_a_cooked_header_says_is_asked_otherwise() {
         let of = |filter| program_of_cooked(&Compiler::new(LinkType::LINUX_SLL2).to_cbpf(filter).unwrap(), 100);
         let ks: Vec<u32> = of("arp").unwrap().iter().map(|insn| insn.k).collect();
-        assert_eq!(ks, [PROTOCOL, 0x806, 100, 0]);
+        assert_eq!(ks, [HAS_TAG, 0, 100, PROTOCOL, 0x8100, 0x88a8, 100, PROTOCOL, 0x806, 100, 0]);
         assert!(of("tcp port 80 and ifindex 3").is_some_and(|program| program.iter().any(|insn| insn.k == DEVICE)));
         assert!(of("inbound").is_some_and(|program| program.iter().any(|insn| insn.k == PACKET_TYPE)));
         // The length of a packet, and what there is no word for.

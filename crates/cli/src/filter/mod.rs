@@ -27,6 +27,7 @@ pub(crate) mod scan;
 pub(crate) mod select;
 mod sinks;
 pub(crate) mod tallies;
+pub(crate) mod window;
 
 use crate::args::FilterArgs;
 use crate::escape::shown;
@@ -43,6 +44,7 @@ use live::Captured;
 use plan::{Output, Plan};
 use run::{How, OfInput, Totals};
 use scan::Limits;
+use window::Window;
 use select::Filters;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -73,6 +75,9 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
         limits: Limits {
             max: args.max_count,
             first_of_each: args.files_with_matches,
+            // What is captured is cut already.
+            cut: args.snaplen.filter(|snaplen| *snaplen > 0 && args.live.interface.is_none()),
+            window: Window { since: args.files.since, until: args.files.until, range: args.files.range },
             with_times: plan.rotation.is_some(),
             interval_ns: args.per_interval.map(|span| span.as_nanos() as i64),
         },

@@ -130,7 +130,13 @@ fn live_filters(args: &FilterArgs, device: &str, known: Known<'_>) -> Result<Vec
 fn rotation(args: &FilterArgs, selections: &[Selection]) -> Result<Option<Rotation>, Failure> {
     let live = &args.live;
     let (bytes, seconds, files) = (live.file_size, live.rotate_seconds, live.file_count);
-    if bytes.is_none() && seconds.is_none() {
+    let split = &args.files;
+    let part = split
+        .split_bytes
+        .map(Rotation::Bytes)
+        .or(split.split_packets.map(Rotation::Packets))
+        .or(split.split_seconds.map(|span| Rotation::Nanoseconds(span.as_nanos() as i64)));
+    if bytes.is_none() && seconds.is_none() && part.is_none() {
         let alone = Failure::user("`-W` is a number of files, and nothing begins another one");
         return if files.is_some() { Err(alone.help("-C or -G does: -C 100 -W 10")) } else { Ok(None) };
     }
@@ -139,7 +145,7 @@ fn rotation(args: &FilterArgs, selections: &[Selection]) -> Result<Option<Rotati
         return Err(Failure::user("standard output is one file, and others cannot follow it")
             .help("write to a file: `-w out.pcap`"));
     }
-    Ok(Some(Rotation::Tcpdump { bytes, seconds, files }))
+    Ok(Some(part.unwrap_or(Rotation::Tcpdump { bytes, seconds, files })))
 }
 
 fn filters_and_inputs(

@@ -263,7 +263,8 @@ impl Run<'_> {
     fn scan(&mut self, inputs: &[Input], jobs: Option<usize>) -> Result<(), Failure> {
         let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
-        if apart && jobs > 1 && self.limits.max.is_none() {
+        let is_ordered = self.limits.max.is_some() || self.limits.window.needs_first();
+        if apart && jobs > 1 && !is_ordered {
             self.in_parallel(inputs, jobs)
         } else {
             self.one_by_one(inputs)
@@ -443,7 +444,7 @@ impl Run<'_> {
     /// Begins all sinks, once they are open.
     fn renderers(&mut self) -> Vec<Renderer> {
         let sinks = self.sinks.as_mut().expect("they are open");
-        sinks.begin(self.numbers, self.dump)
+        sinks.begin(self.numbers, self.dump, self.limits.cut)
     }
 
     /// Refuses inputs of which the outputs cannot have the packets that match, before there is an output. Files that describe other packets than the

@@ -9,6 +9,7 @@ use crate::filter::misfits::{InterfaceNames, Misfits};
 use crate::filter::render::{self, Renderer};
 use crate::filter::select::{Filters, ForLinkType};
 use crate::filter::tallies::Tallies;
+use crate::filter::window::Window;
 use crate::signals::Caught;
 use capture::{Batch, Encoded, Reader};
 use pflang::{Calls, Matcher, Packet};
@@ -83,6 +84,10 @@ pub(crate) struct Limits {
     pub(super) first_of_each: bool,
     /// The length of intervals that are counted, in nanoseconds.
     pub(super) interval_ns: Option<i64>,
+    /// How many bytes of a packet are written at most.
+    pub(super) cut: Option<u32>,
+    /// Which packets are looked at.
+    pub(super) window: Window,
     /// Whether outputs ask for the times of packets.
     pub(super) with_times: bool,
 }
@@ -95,6 +100,8 @@ pub(crate) struct Scanner<'a> {
     /// How many more matches each filter may have.
     remaining: Vec<u64>,
     limits: Limits,
+    /// The time of the first packet of all.
+    first_ns: Option<i64>,
     current: Option<(LinkType, ForLinkType)>,
     interface_names: InterfaceNames,
     known_losses: Known,
@@ -118,6 +125,7 @@ impl<'a> Scanner<'a> {
             renderers,
             remaining: vec![limits.max.unwrap_or(u64::MAX); count],
             limits,
+            first_ns: None,
             current: None,
             interface_names: InterfaceNames::default(),
             known_losses: Known::default(),
@@ -214,6 +222,9 @@ impl<'a> Scanner<'a> {
                 }
                 _ => 0,
             };
+            if let Some(left) = self.limits.window.clear(&mut bits, batch, before, &mut self.first_ns) {
+                matched = left;
+            }
             if matched > self.remaining[i] {
                 keep_first(&mut bits, self.remaining[i]);
                 matched = self.remaining[i];

@@ -103,10 +103,10 @@ impl<'a> Sinks<'a> {
     }
 
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
-    /// with these numbers on lines, and these bytes below them.
-    pub(crate) fn begin(&mut self, numbers: Numbers, dump: Dump) -> Vec<Renderer> {
+    /// with these numbers on lines, and these bytes below them; `cut` is how many bytes of a packet are written at most.
+    pub(crate) fn begin(&mut self, numbers: Numbers, dump: Dump, cut: Option<u32>) -> Vec<Renderer> {
         let format = self.format;
-        let target = |path: &Path| names::target(path, format);
+        let target = |path: &Path| names::cut_target(path, format, cut);
         for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
             match (sink, &selection.output) {
                 (Sink::Capture(writer), Output::Capture(path)) => writer.begin(target(path)),
@@ -122,7 +122,13 @@ impl<'a> Sinks<'a> {
                 Output::Calls => Renderer::Calls(numbers),
                 Output::Fields(columns) => Renderer::of_columns(columns),
                 Output::Json => Renderer::of_objects(),
-                Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
+                Output::Capture(path) => {
+                    let encoder = Encoder::new(target(path));
+                    Renderer::Capture(match cut {
+                        Some(cut) => encoder.cutting(cut),
+                        None => encoder,
+                    })
+                }
             })
             .collect()
     }

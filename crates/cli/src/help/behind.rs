@@ -132,12 +132,12 @@ const FILTER: Behind = Behind {
     notes: &[
         "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. FILTER is \
          pcap-filter(7) text, or @FILE that holds it. Without -o, --count, --fields, --csv and --json, a line is \
-         printed for each packet, on a terminal and into a pipe; a capture goes to a pipe with `-o -`.",
+         printed for each packet, on a terminal and into a pipe; a capture goes to a pipe with `-o -`. With -i, packets of a device take the place of captures, and all words are the filter.",
     ],
     examples: &[
         "sluss filter 'tcp port 80' trace.pcap -o web.pcap",
-        "sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst",
         "sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap",
+        "sluss filter -i eth0 -w web.pcap tcp port 80",
     ],
     exit_codes: &[
         ("0", "at least one packet matched, or --no-fail"),
@@ -145,8 +145,8 @@ const FILTER: Behind = Behind {
         WRONG_FILTER,
         REFUSED,
         INTERNAL,
-        ("5", "an input is damaged, cut off, unreadable or no capture"),
-        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole"),
+        ("5", "an input is damaged, cut off, unreadable or no capture; --max-loss exceeded"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole (not with -i)"),
     ],
     ..NOTHING
 };
