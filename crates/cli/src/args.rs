@@ -5,6 +5,7 @@
 mod bench;
 mod files;
 mod filter;
+mod info;
 mod live;
 mod quickcheck;
 mod set;
@@ -22,6 +23,7 @@ use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
 pub(crate) use files::FilesArgs;
 pub(crate) use filter::FilterArgs;
+pub(crate) use info::InfoArgs;
 pub(crate) use live::{LiveArgs, Loss};
 use io::pcap_reader::Passes;
 use pflang::Stage;
@@ -75,6 +77,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
+    /// Say what is in captures: packets, times, link types, damage.
+    Info(InfoArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
     /// Print any stage of a filter, or write it in C, Lua or bytecode.
@@ -133,6 +137,7 @@ impl Command {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Command::Filter(args) => args.json,
+            Command::Info(args) => args.json,
             Command::Match(args) => args.json,
             Command::Compile(args) => args.text.json,
             Command::Explain(args) => args.text.json,

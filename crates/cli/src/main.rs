@@ -18,6 +18,7 @@ mod exit;
 mod explain;
 mod filter;
 mod help;
+mod info;
 mod inputs;
 mod instances;
 mod json;
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
     match &cli.command {
         Command::Filter(args) => filter::run(args, terminal),
+        Command::Info(args) => info::run(args, terminal),
         Command::Match(args) => matches::run(args, terminal),
         Command::Compile(args) => compile::run(args, terminal),
         Command::Explain(args) => explain::run(args, terminal),

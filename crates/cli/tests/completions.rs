@@ -83,6 +83,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
     for command in [
         "",
         "filter",
+        "info",
         "compile",
         "explain",
         "trace",

@@ -71,6 +71,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
     match command {
         "" => &SLUSS,
         "filter" => &FILTER,
+        "info" => &INFO,
         "match" => &MATCH,
         "compile" => &COMPILE,
         "explain" => &EXPLAIN,
@@ -147,6 +148,22 @@ const FILTER: Behind = Behind {
         INTERNAL,
         ("5", "an input is damaged, cut off, unreadable or no capture; --max-loss exceeded"),
         ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole (not with -i)"),
+    ],
+    ..NOTHING
+};
+
+const INFO: Behind = Behind {
+    notes: &[
+        "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. Each is read to its end. Bytes are \
+         those on the wire; times are the earliest and the latest of a packet, in UTC.",
+    ],
+    examples: &["sluss info trace.pcap", "sluss info --json captures/ | jq -r 'select(.complete | not).file'"],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_FLAG,
+        REFUSED,
+        INTERNAL,
+        ("5", "a capture is damaged, cut off, unreadable or none"),
     ],
     ..NOTHING
 };

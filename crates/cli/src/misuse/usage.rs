@@ -144,6 +144,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     ),
     (&["read", "show", "print", "view", "dump", "cat"], "`sluss filter --lines FILTER FILE` prints packets"),
     (&["count"], "`sluss filter --count FILTER FILE`"),
+    (&["stat", "stats", "capinfos", "about"], "`sluss info FILE` says what is in a capture"),
     (
         &["select", "grep", "extract", "split", "merge", "convert"],
         "`sluss filter FILTER FILE -o OUT`; `sluss filter -h` shows more",
