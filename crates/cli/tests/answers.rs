@@ -118,3 +118,26 @@ fn bytes_are_those_that_tcpdump_prints() {
         assert_eq!(behind(ours), behind(theirs), "{flag}");
     }
 }
+
+#[test]
+fn tags_that_are_in_the_way_are_told() {
+    let told = |args: &[&str]| stderr(&run(&[&["filter", "--count"], args].concat()));
+    for (filter, capture, behind) in [
+        ("tcp port 80", "vlan", "`vlan and (tcp port 80)` looks behind it"),
+        ("icmp", "vlan", "`vlan and icmp` looks"),
+        ("tcp port 80", "qinq", "a VLAN tag: `vlan and vlan and (tcp port 80)`"),
+        ("icmp", "mpls", "an MPLS label: `mpls and mpls and icmp`"),
+    ] {
+        let text = told(&[filter, &format!("captures/{capture}.pcap")]);
+        assert!(text.contains("nothing matches") && text.contains(behind), "{filter} {capture}: {text}");
+    }
+    // Not where it would not match there, untagged packets are among them, or warnings are not wanted.
+    for args in [
+        &["sctp", "captures/vlan.pcap"][..],
+        &["udp port 9", "captures/web.pcap"],
+        &["tcp port 80", "-q", "captures/vlan.pcap"],
+        &["sctp", "captures/vlan.pcap", "captures/web.pcap"],
+    ] {
+        assert!(!told(args).contains("nothing matches"), "{args:?}");
+    }
+}

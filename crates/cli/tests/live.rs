@@ -143,7 +143,7 @@ fn what_is_captured_is_what_tcpdump_captures() {
         (&["-i", "any"], "icmp", "in the kernel"),
         (&["-i", "any"], "greater 20", "runs here"),
         (&["-i", "va", "-B", "512"], "len <= 98", "in the kernel"),
-        (&["-i", "va"], "vlan 2 or vlan 3", "runs here"),
+        (&["-i", "va"], "vlan and vlan", "runs here"),
         (&["-i", "va"], "tcp port 80", "in the kernel"),
         (&["-i", "va"], "ether[12:2] = 0x8100", "in the kernel"),
         (&["-i", "va", "-s", "30"], "not tcp", "in the kernel"),

@@ -26,6 +26,7 @@ pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod select;
 mod sinks;
+mod tagged;
 pub(crate) mod tallies;
 pub(crate) mod window;
 
@@ -94,6 +95,9 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
     }
     let totals = run::run(&plan, &filters, how, terminal)?;
     tell(&plan, args, terminal, &totals, None)?;
+    if let Some(hint) = tagged::hint(&plan, args, &totals) {
+        terminal.tell(&hint);
+    }
     Ok(totals.outcome(args.no_fail))
 }
 
