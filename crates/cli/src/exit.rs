@@ -101,7 +101,9 @@ impl Failure {
                 Some(path) => failure.if_missing(path, why),
                 None => failure,
             },
-            _ if error.path().is_none() && is_text(error.kind()) => failure.help(CAPTURE_INTO_PIPE),
+            _ if error.input() == Some("standard input") && is_text(error.kind()) => {
+                failure.help(CAPTURE_INTO_PIPE)
+            }
             _ => failure,
         };
         match error.input() {

@@ -122,21 +122,30 @@ fn bytes_are_those_that_tcpdump_prints() {
 #[test]
 fn tags_that_are_in_the_way_are_told() {
     let told = |args: &[&str]| stderr(&run(&[&["filter", "--count"], args].concat()));
+    let folder = scratch("tagged");
+    // With packets that have tags only.
+    let tagged = |capture: &str, tag: &str| {
+        let out = folder.join(capture);
+        run(&["filter", "-q", tag, &format!("captures/{capture}.pcap"), "-o", arg(&out)]);
+        out
+    };
+    let (vlan, qinq) = (tagged("vlan", "vlan"), tagged("qinq", "vlan"));
     for (filter, capture, behind) in [
-        ("tcp port 80", "vlan", "`vlan and (tcp port 80)` looks behind it"),
-        ("icmp", "vlan", "`vlan and icmp` looks"),
-        ("tcp port 80", "qinq", "a VLAN tag: `vlan and vlan and (tcp port 80)`"),
-        ("icmp", "mpls", "an MPLS label: `mpls and mpls and icmp`"),
+        ("tcp port 80", &vlan, "`vlan and (tcp port 80)` looks behind it"),
+        ("icmp", &vlan, "`vlan and icmp` looks"),
+        ("tcp port 80", &qinq, "a VLAN tag: `vlan and vlan and (tcp port 80)`"),
+        ("icmp or udp port 9", &tagged("mpls", "mpls"), "an MPLS label: `mpls and mpls and (icmp or udp port 9)`"),
     ] {
-        let text = told(&[filter, &format!("captures/{capture}.pcap")]);
+        let text = told(&[filter, arg(capture)]);
         assert!(text.contains("nothing matches") && text.contains(behind), "{filter} {capture}: {text}");
     }
     // Not where it would not match there, untagged packets are among them, or warnings are not wanted.
     for args in [
-        &["sctp", "captures/vlan.pcap"][..],
+        &["sctp", arg(&vlan)][..],
         &["udp port 9", "captures/web.pcap"],
-        &["tcp port 80", "-q", "captures/vlan.pcap"],
-        &["sctp", "captures/vlan.pcap", "captures/web.pcap"],
+        &["tcp port 80", "captures/vlan.pcap"],
+        &["tcp port 80", "-q", arg(&vlan)],
+        &["udp port 9", arg(&vlan), "captures/web.pcap"],
     ] {
         assert!(!told(args).contains("nothing matches"), "{args:?}");
     }

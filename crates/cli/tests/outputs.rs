@@ -34,7 +34,7 @@ fn output_is_byte_for_byte_that_of_tcpdump() {
 
 #[test]
 fn a_pipe_gets_a_capture() {
-    let output = run(&["filter", "tcp port 80", "captures/web.pcap"]);
+    let output = run(&["filter", "tcp port 80", "captures/web.pcap", "-o", "-"]);
     let out = scratch("pipe").join("out.pcap");
     run(&["filter", "tcp port 80", "captures/web.pcap", "-o", arg(&out)]);
     assert_eq!(output.stdout, read(&out));
@@ -48,7 +48,7 @@ fn a_file_that_takes_no_more_ends_with_a_whole_packet() {
     let files = vec!["captures/web.pcap"; 400];
     for (name, to_stdout) in [("a.pcap", false), ("a.pcapng", false), ("stdout.pcap", true)] {
         let out = folder.join(name);
-        let to = if to_stdout { format!("> {}", arg(&out)) } else { format!("-o {}", arg(&out)) };
+        let to = if to_stdout { format!("-o - > {}", arg(&out)) } else { format!("-o {}", arg(&out)) };
         // In units of 512 bytes; whoever ignores the signal is told by the write.
         let script =
             format!("trap '' XFSZ; ulimit -f 1025; exec \"$0\" filter -j 1 '' {} {to}", files.join(" "));

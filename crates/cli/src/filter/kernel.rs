@@ -73,7 +73,7 @@ pub(super) fn program_of_cooked(filter: &[Insn], snaplen: u32) -> Option<Vec<Ins
                 k,
             ) => k.checked_sub(HEADER_LEN)?,
             (code::LOAD_LEN | code::LOAD_LEN_TO_X, _) => return None,
-            (_, k) => k,
+            _ => cut(insn, snaplen).k,
         };
         Some(Instruction { k, ..cut(insn, snaplen) })
     };

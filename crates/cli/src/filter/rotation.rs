@@ -306,7 +306,7 @@ mod tests {
         let of_time = Rotation::Tcpdump { bytes: None, seconds: Some(1), files: None };
         let name = of_time.name(Path::new("%Y-%%.pcap"), Number { begin_s: 1_000_000_000, ..Number::default() });
         assert_eq!(name.unwrap(), Path::new("2001-%.pcap"));
-        assert!(of_time.first(Path::new("%Q.pcap")).is_err());
+        assert!(of_time.first(Path::new("%&.pcap")).is_err());
     }
 
     #[test]

@@ -48,7 +48,11 @@ pub(crate) fn moment(text: &str) -> Result<Moment, String> {
     if let Ok(time) = text.parse::<jiff::Timestamp>() {
         return ns(time.as_nanosecond()).map(Moment::At);
     }
-    if let Ok(time) = text.parse::<jiff::civil::Time>().or_else(|_| format!("{text}:00").parse()) {
+    // A time is read out of what has a date as well.
+    let has_date = text.contains('-');
+    if let Ok(time) = text.parse::<jiff::civil::Time>()
+        && !has_date
+    {
         let since = time - jiff::civil::Time::midnight();
         return since.total(jiff::Unit::Nanosecond).map(|ns| Moment::OfDay(ns as i64)).map_err(|_| FORM.to_owned());
     }

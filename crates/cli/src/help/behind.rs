@@ -146,8 +146,8 @@ const FILTER: Behind = Behind {
         WRONG_FILTER,
         REFUSED,
         INTERNAL,
-        ("5", "an input is damaged, cut off, unreadable or no capture; --max-loss exceeded"),
-        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole (not with -i)"),
+        ("5", "damaged, cut off or no capture; more lost than --max-loss"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM (with -i: 0 or 1)"),
     ],
     ..NOTHING
 };
