@@ -58,7 +58,8 @@ pub(crate) fn run(args: &InfoArgs, terminal: &Terminal) -> Result<Outcome, Failu
                 outcome = Outcome::Incomplete;
                 if args.json {
                     let file = file_of(input);
-                    let info = Info { file, format: "unknown", error: Some(error.to_string()), ..Info::default() };
+                    let info =
+                        Info { file, format: "unknown", error: Some(error.to_string()), ..Info::default() };
                     print_until_signal(&format!("{}\n", info.object()))?;
                 }
                 continue;
@@ -135,7 +136,9 @@ impl Info {
         let names: Vec<Option<String>> = match batch.format() {
             Format::Pcap(_) if batch.starts_section() => vec![None],
             Format::Pcap(_) => return,
-            Format::Pcapng(_) => batch.interface_names().map(|name| name.map(|name| name.into_owned())).collect(),
+            Format::Pcapng(_) => {
+                batch.interface_names().map(|name| name.map(|name| name.into_owned())).collect()
+            }
         };
         let known = batch.interfaces();
         let new = known.get(known.len().saturating_sub(names.len())..).unwrap_or_default();
@@ -196,7 +199,8 @@ impl Info {
             ("packets", self.packets.to_string()),
         ];
         let captured = self.captured_bytes;
-        let cut = if captured < self.bytes { format!(", {captured} of them captured") } else { String::new() };
+        let cut =
+            if captured < self.bytes { format!(", {captured} of them captured") } else { String::new() };
         rows.push(("bytes", format!("{}{cut}", self.bytes)));
         if let (Some((first, last)), Some(duration_ns)) = (self.times, self.duration_ns()) {
             let time = |timestamp_ns| UtcTime { timestamp_ns, precision: Precision::Nano }.to_string();

@@ -78,7 +78,9 @@ pub(crate) fn loss(text: &str) -> Result<Loss, String> {
     }
     let text = text.trim();
     let loss = match text.strip_suffix('%') {
-        Some(share) => share.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share)).map(Loss::Percent),
+        Some(share) => {
+            share.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share)).map(Loss::Percent)
+        }
         None => text.parse().ok().map(Loss::Packets),
     };
     loss.ok_or_else(|| FORM.to_owned())
@@ -97,7 +99,9 @@ pub(crate) fn megabytes(text: &str) -> Result<u64, String> {
         _ => (text, 1_000_000),
     };
     let size = digits.parse().ok().and_then(|number: u64| number.checked_mul(unit)).filter(|size| *size > 0);
-    size.ok_or_else(|| "write a whole number of million bytes, 1 or more, or with k, m or g behind: 100, 512k".to_owned())
+    size.ok_or_else(|| {
+        "write a whole number of million bytes, 1 or more, or with k, m or g behind: 100, 512k".to_owned()
+    })
 }
 
 /// A length of time that is not zero, and that a number of nanoseconds can hold.

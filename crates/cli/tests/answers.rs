@@ -52,7 +52,14 @@ fn intervals_hold_all_that_matches() {
         let output = run(&[&["filter", "tcp", "captures/web.pcap", "captures/tls.pcap"], flags].concat());
         stdout(&output)
     };
-    let lines = stdout(&run(&["filter", "--fields", "frame.time_epoch,frame.len", "tcp", "captures/web.pcap", "captures/tls.pcap"]));
+    let lines = stdout(&run(&[
+        "filter",
+        "--fields",
+        "frame.time_epoch,frame.len",
+        "tcp",
+        "captures/web.pcap",
+        "captures/tls.pcap",
+    ]));
     let mut expected: std::collections::BTreeMap<u64, (u64, u64)> = Default::default();
     for line in lines.lines() {
         let (time, len) = line.split_once('\t').unwrap();
@@ -76,7 +83,11 @@ fn intervals_hold_all_that_matches() {
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!(first["packets"], expected.iter().map(|(packets, _)| packets).sum::<u64>());
     for wrong in ["0", "-1", "soon", "1e300"] {
-        assert_eq!(code(&run(&["filter", "--per-interval", wrong, "tcp", "captures/web.pcap"])), 2, "{wrong}");
+        assert_eq!(
+            code(&run(&["filter", "--per-interval", wrong, "tcp", "captures/web.pcap"])),
+            2,
+            "{wrong}"
+        );
     }
 }
 
@@ -92,7 +103,20 @@ fn bytes_are_those_that_tcpdump_prints() {
         return say("SKIPPED: bytes as tcpdump prints them: install tcpdump (Debian)");
     }
     for capture in [
-        "web", "tls", "mixed", "vlan", "qinq", "icmp", "lan", "fragments", "loopback", "raw", "cooked-sll", "cooked-sll2", "mpls", "gre",
+        "web",
+        "tls",
+        "mixed",
+        "vlan",
+        "qinq",
+        "icmp",
+        "lan",
+        "fragments",
+        "loopback",
+        "raw",
+        "cooked-sll",
+        "cooked-sll2",
+        "mpls",
+        "gre",
     ] {
         let path = format!("captures/{capture}.pcap");
         assert!(root().join(&path).exists(), "{path}");
@@ -103,7 +127,14 @@ fn bytes_are_those_that_tcpdump_prints() {
             ours.env_remove("NO_COLOR");
             let (ours, theirs) = (bytes(ours), bytes(theirs));
             let differs = ours.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
-            assert!(ours == theirs, "{path} {flag}: {differs:?} of {} and {}\n{:?}\n{:?}", ours.len(), theirs.len(), differs.map(|at| &ours[at]), differs.map(|at| &theirs[at]));
+            assert!(
+                ours == theirs,
+                "{path} {flag}: {differs:?} of {} and {}\n{:?}\n{:?}",
+                ours.len(),
+                theirs.len(),
+                differs.map(|at| &ours[at]),
+                differs.map(|at| &theirs[at])
+            );
         }
     }
     // Text has no marks of its own: all of it behind the line of one packet.
@@ -114,7 +145,13 @@ fn bytes_are_those_that_tcpdump_prints() {
     for flag in ["-A", "-AA"] {
         let mut theirs = Command::new("tcpdump");
         theirs.args(["-nr", "captures/web.pcap", flag, "-c1", "tcp port 80 and tcp[32:4] = 0x47455420"]);
-        let ours = common::sluss(&["filter", "-c1", "tcp port 80 and tcp[32:4] = 0x47455420", "captures/web.pcap", flag]);
+        let ours = common::sluss(&[
+            "filter",
+            "-c1",
+            "tcp port 80 and tcp[32:4] = 0x47455420",
+            "captures/web.pcap",
+            flag,
+        ]);
         assert_eq!(behind(ours), behind(theirs), "{flag}");
     }
 }
@@ -134,7 +171,11 @@ fn tags_that_are_in_the_way_are_told() {
         ("tcp port 80", &vlan, "`vlan and (tcp port 80)` looks behind it"),
         ("icmp", &vlan, "`vlan and icmp` looks"),
         ("tcp port 80", &qinq, "a VLAN tag: `vlan and vlan and (tcp port 80)`"),
-        ("icmp or udp port 9", &tagged("mpls", "mpls"), "an MPLS label: `mpls and mpls and (icmp or udp port 9)`"),
+        (
+            "icmp or udp port 9",
+            &tagged("mpls", "mpls"),
+            "an MPLS label: `mpls and mpls and (icmp or udp port 9)`",
+        ),
     ] {
         let text = told(&[filter, arg(capture)]);
         assert!(text.contains("nothing matches") && text.contains(behind), "{filter} {capture}: {text}");

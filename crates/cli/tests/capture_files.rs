@@ -23,7 +23,8 @@ fn editcap(args: &[&str]) {
 /// The packets of a capture: times, lengths and bytes.
 fn packets(path: &Path) -> Vec<String> {
     let output = run(&["filter", "-xx", "", arg(path)]);
-    let fields = stdout(&run(&["filter", "--fields", "frame.time_epoch,frame.len,frame.cap_len", "", arg(path)]));
+    let fields =
+        stdout(&run(&["filter", "--fields", "frame.time_epoch,frame.len,frame.cap_len", "", arg(path)]));
     let text = stdout(&output);
     let mut bytes: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -36,7 +37,8 @@ fn packets(path: &Path) -> Vec<String> {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
@@ -50,7 +52,8 @@ fn packets_are_cut_as_editcap_cuts_them() {
     for capture in ["web.pcap", "ntp-nano.pcap", "tunnel.pcapng", "router.pcapng"] {
         let path = format!("captures/{capture}");
         for (snaplen, end) in [(60, "pcap"), (33, "pcapng"), (1, "pcapng")] {
-            let [ours, theirs] = ["ours", "theirs"].map(|name| folder.join(format!("{name}-{capture}-{snaplen}.{end}")));
+            let [ours, theirs] =
+                ["ours", "theirs"].map(|name| folder.join(format!("{name}-{capture}-{snaplen}.{end}")));
             let cut = snaplen.to_string();
             let output = run(&["filter", "-q", "-s", &cut, "", &path, "-o", arg(&ours)]);
             assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -77,7 +80,10 @@ fn stretches_of_time_and_numbers_are_those_of_editcap() {
     for (flags, theirs_flags) in [
         (&["--since", "2026-11-21T23:17:47"][..], &["-A", "2026-11-21 23:17:47"][..]),
         (&["--until", "2026-11-21 23:17:47Z"], &["-B", "2026-11-21 23:17:47"]),
-        (&["--since", "23:17:47", "--until", "23:17:48"], &["-A", "2026-11-21 23:17:47", "-B", "2026-11-21 23:17:48"]),
+        (
+            &["--since", "23:17:47", "--until", "23:17:48"],
+            &["-A", "2026-11-21 23:17:47", "-B", "2026-11-21 23:17:48"],
+        ),
     ] {
         run(&[&["filter", "", "captures/mixed.pcap", "-o", arg(&ours)], flags].concat());
         let output = Command::new("editcap")
@@ -88,7 +94,12 @@ fn stretches_of_time_and_numbers_are_those_of_editcap() {
             .unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let packets = [&ours, &theirs].map(|path| packets(path));
-        assert!(packets[0] == packets[1] && !packets[0].is_empty(), "{flags:?}: {} {}", packets[0].len(), packets[1].len());
+        assert!(
+            packets[0] == packets[1] && !packets[0].is_empty(),
+            "{flags:?}: {} {}",
+            packets[0].len(),
+            packets[1].len()
+        );
     }
     run(&["filter", "--range", "100-200", "", "captures/mixed.pcap", "-o", arg(&ours)]);
     editcap(&["-F", "pcap", "-r", "captures/mixed.pcap", arg(&theirs), "100-200"]);
@@ -96,7 +107,8 @@ fn stretches_of_time_and_numbers_are_those_of_editcap() {
     // With numbers that lines have, and in each capture.
     let count = |args: &[&str]| stdout(&run(&[&["filter", "--count"], args].concat())).trim().to_owned();
     let lines = stdout(&run(&["filter", "-#", "tcp", "captures/web.pcap"]));
-    let numbers = |line: &&str| (20..=40).contains(&line.split_whitespace().next().unwrap().parse::<u64>().unwrap());
+    let numbers =
+        |line: &&str| (20..=40).contains(&line.split_whitespace().next().unwrap().parse::<u64>().unwrap());
     let expected = lines.lines().filter(numbers).count().to_string();
     assert_eq!(count(&["--range", "20-40", "tcp", "captures/web.pcap"]), expected);
     for jobs in ["-j1", "-j2"] {
@@ -112,13 +124,20 @@ fn stretches_of_time_and_numbers_are_those_of_editcap() {
 #[test]
 fn parts_are_all_of_it() {
     let folder = scratch("parts");
-    for (capture, end) in [("captures/mixed.pcap", "pcap"), ("captures/router.pcapng", "pcapng"), ("captures/web.pcap", "pcapng")] {
+    for (capture, end) in [
+        ("captures/mixed.pcap", "pcap"),
+        ("captures/router.pcapng", "pcapng"),
+        ("captures/web.pcap", "pcapng"),
+    ] {
         let whole = packets(&root().join(capture));
         let mut sizes = Vec::new();
-        for (flag, value) in [("--split-packets", "50"), ("--split-bytes", "20000"), ("--split-seconds", "1s")] {
+        for (flag, value) in
+            [("--split-packets", "50"), ("--split-bytes", "20000"), ("--split-seconds", "1s")]
+        {
             drop(std::fs::remove_dir_all(&folder));
             std::fs::create_dir(&folder).unwrap();
-            let output = run(&["filter", "-q", "", capture, flag, value, "-o", arg(&folder.join(format!("p.{end}")))]);
+            let output =
+                run(&["filter", "-q", "", capture, flag, value, "-o", arg(&folder.join(format!("p.{end}")))]);
             assert_eq!(code(&output), 0, "{}", stderr(&output));
             let files = files(&folder);
             assert_eq!(files[0], folder.join(format!("p-00001.{end}")));
@@ -138,7 +157,8 @@ fn parts_are_all_of_it() {
                 let theirs = scratch("parts-theirs");
                 let value = if flag == "-c" { "50" } else { "1" };
                 editcap(&[flag, value, capture, arg(&theirs.join("p.pcapng"))]);
-                let counts: Vec<usize> = self::files(&theirs).iter().map(|file| packets(file).len()).collect();
+                let counts: Vec<usize> =
+                    self::files(&theirs).iter().map(|file| packets(file).len()).collect();
                 // Editcap makes files for times without packets, too.
                 let counts: Vec<usize> = counts.into_iter().filter(|count| *count > 0).collect();
                 assert_eq!(&counts, size, "{capture} {flag}");

@@ -55,7 +55,10 @@ fn damage_and_comments_are_told() {
     assert_eq!(code(&run(&["info", "README.md"])), 5);
     let info = object("captures/router.pcapng");
     assert_eq!((&info["format"], &info["type"]), (&"pcapng".into(), &"info".into()));
-    assert!(info["interfaces"].as_array().is_some_and(|interfaces| interfaces[0]["linktype"].is_string()), "{info}");
+    assert!(
+        info["interfaces"].as_array().is_some_and(|interfaces| interfaces[0]["linktype"].is_string()),
+        "{info}"
+    );
     // A section with a comment, and no packet.
     let mut file = vec![0x0a, 0x0d, 0x0d, 0x0a, 44, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     file.extend([0xff; 8]);

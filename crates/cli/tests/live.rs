@@ -101,7 +101,16 @@ fn packets(path: &Path) -> Vec<String> {
 fn send(from: &Namespace, device: &str) {
     for capture in ["vlan", "qinq", "web"] {
         let mut command = from.command(env!("CARGO_BIN_EXE_sluss"));
-        command.args(["blast", "--to", device, "--rate", "20000", "--loop", "1", &format!("captures/{capture}.pcap")]);
+        command.args([
+            "blast",
+            "--to",
+            device,
+            "--rate",
+            "20000",
+            "--loop",
+            "1",
+            &format!("captures/{capture}.pcap"),
+        ]);
         let output = command.current_dir(common::root()).output().unwrap();
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     }
@@ -109,7 +118,8 @@ fn send(from: &Namespace, device: &str) {
 
 /// Waits until files grow no more: on a busy machine, captures come late.
 fn settle(files: &[&Path]) {
-    let sizes = || files.iter().map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).collect::<Vec<_>>();
+    let sizes =
+        || files.iter().map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).collect::<Vec<_>>();
     let mut before = sizes();
     for _ in 0..100 {
         std::thread::sleep(SETTLED);
@@ -164,19 +174,26 @@ fn what_is_captured_is_what_tcpdump_captures() {
         assert_eq!(code(&sluss), 0, "{flags:?} {filter}: {}", text(&sluss.stderr));
         assert!(sluss.stdout.is_empty(), "{flags:?}: lines beside a file");
         // A filter in a kernel that has taken tags out means something else to tcpdump than one of a file.
-        let filtered = Command::new("tcpdump").args(["-r", arg(&all), "-w", arg(&theirs), filter]).output().unwrap();
+        let filtered =
+            Command::new("tcpdump").args(["-r", arg(&all), "-w", arg(&theirs), filter]).output().unwrap();
         assert!(filtered.status.success(), "{}", text(&filtered.stderr));
         let (ours, theirs) = (packets(&ours), packets(&theirs));
         let differs = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
         let numbers = (ours.len(), theirs.len());
-        assert!(ours == theirs && !ours.is_empty(), "{flags:?} {filter}: {numbers:?} {differs:#?}\n{}", text(&tcpdump.stderr));
+        assert!(
+            ours == theirs && !ours.is_empty(),
+            "{flags:?} {filter}: {numbers:?} {differs:#?}\n{}",
+            text(&tcpdump.stderr)
+        );
     }
 }
 
 #[test]
 fn a_signal_and_a_number_are_a_normal_end() {
     let Some((_turn, [a, _b])) = cable("a_signal_and_a_number_are_a_normal_end") else { return };
-    for (name, filter, expected) in [("INT", "icmp", 0), ("TERM", "icmp", 0), ("HUP", "icmp", 0), ("TERM", "sctp", 1)] {
+    for (name, filter, expected) in
+        [("INT", "icmp", 0), ("TERM", "icmp", 0), ("HUP", "icmp", 0), ("TERM", "sctp", 1)]
+    {
         let capture = Capture::sluss(&a, &["-i", "va", filter]);
         a.run("ping -q -c 1 -W 2 10.9.0.2");
         let output = capture.end(name);
@@ -228,8 +245,12 @@ fn files_rotate_as_those_of_tcpdump() {
             std::fs::create_dir(folder.join(name)).unwrap();
         }
         let [ours, theirs] = ["ours", "theirs"].map(|name| folder.join(name).join("out.pcap"));
-        let sluss = Capture::sluss(&a, &[&["-i", "lo", "-B", "32768", "-w", arg(&ours)], args, &["icmp"]].concat());
-        let tcpdump = Capture::tcpdump(&a, &[&["-i", "lo", "-B", "32768", "-w", arg(&theirs)], args, &["icmp"]].concat());
+        let sluss =
+            Capture::sluss(&a, &[&["-i", "lo", "-B", "32768", "-w", arg(&ours)], args, &["icmp"]].concat());
+        let tcpdump = Capture::tcpdump(
+            &a,
+            &[&["-i", "lo", "-B", "32768", "-w", arg(&theirs)], args, &["icmp"]].concat(),
+        );
         a.run("ping -q -c 30 -i 0.01 -s 60000 -W 2 127.0.0.1");
         let (sluss, _) = (sluss.end("INT"), tcpdump.end("INT"));
         assert_eq!(code(&sluss), 0, "{}", text(&sluss.stderr));
@@ -248,14 +269,19 @@ fn files_rotate_as_those_of_tcpdump() {
     let files: Vec<_> = files.iter().filter(|path| arg(path).contains("/t-")).collect();
     assert_eq!(files.len(), 2, "{files:?}");
     let written: usize = files.iter().map(|path| packets(path).len()).sum();
-    assert!(text(&output.stderr).contains(&format!("{written} packets captured")), "{written}: {}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains(&format!("{written} packets captured")),
+        "{written}: {}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
 fn what_the_kernel_drops_is_told() {
     let Some((_turn, [a, _b])) = cable("what_the_kernel_drops_is_told") else { return };
     for (flags, expected) in [(&[][..], 0), (&["--max-loss", "0"], 5), (&["--max-loss", "100%"], 0)] {
-        let capture = Capture::sluss(&a, &[&["-i", "lo", "-B", "1", "--json", "--count", "icmp"], flags].concat());
+        let capture =
+            Capture::sluss(&a, &[&["-i", "lo", "-B", "1", "--json", "--count", "icmp"], flags].concat());
         // It stands still while more comes than the buffer has room for.
         signal(&capture.child, "STOP");
         a.run("ping -q -c 60 -i 0.005 -s 60000 -W 2 127.0.0.1");
@@ -265,7 +291,8 @@ fn what_the_kernel_drops_is_told() {
         let summary: serde_json::Value = serde_json::from_str(text(&output.stdout).trim()).unwrap();
         let live = &summary["live"];
         assert!(live["kernel_drops"].as_u64() > Some(0), "{summary}");
-        let sum = ["read", "kernel_drops", "unread"].map(|name| live[name].as_u64().unwrap()).iter().sum::<u64>();
+        let sum =
+            ["read", "kernel_drops", "unread"].map(|name| live[name].as_u64().unwrap()).iter().sum::<u64>();
         assert_eq!(live["received"].as_u64(), Some(sum), "{summary}");
     }
 }

@@ -129,7 +129,10 @@ fn a_capture_from_a_device_is_answered_with_the_command() {
         (&["-i", "any", "-w", "a b.pcap", "-c", "5"], "`sluss filter -i any -w 'a b.pcap' -c 5`"),
         (&["-pni", "lo", "-s0", "-w", "o.pcap"], "`sluss filter -pni lo -s0 -w o.pcap`"),
         (&["-nni", "lo", "-vX", "udp"], "`sluss filter -w - -i lo udp | tcpdump -r - -nn -vX`"),
-        (&["filter", "-i", "lo", "-v", "host it's"], r"`sluss filter -w - -i lo 'host it'\''s' | tcpdump -r - -v`"),
+        (
+            &["filter", "-i", "lo", "-v", "host it's"],
+            r"`sluss filter -w - -i lo 'host it'\''s' | tcpdump -r - -v`",
+        ),
     ] {
         let text = told(args);
         assert!(text.contains(command), "{args:?}: {text}");
@@ -308,7 +311,7 @@ fn a_flag_of_tcpdump_that_nothing_here_does_is_named() {
 #[test]
 fn commands_of_other_tools_lead_to_ours() {
     for (word, ours) in [
-        ("capture", "`sluss -i eth0 tcp`"),
+        ("capture", "`sluss filter -i eth0 tcp`"),
         ("dump", "`sluss filter --lines FILTER FILE`"),
         ("list", "`sluss ps`"),
         ("check", "`sluss run --check GRAPH`"),

@@ -496,7 +496,10 @@ fn help_is_a_command_as_well() {
         assert_eq!(code(&help), 0, "{command}");
         // What the short one points to is there.
         let short = stdout(&run(&command.split_whitespace().chain(["-h"]).collect::<Vec<_>>()));
-        assert!(short.contains("Print help in brief; --help prints all\n") && stdout(&help).contains("--color"), "{command}: {short}");
+        assert!(
+            short.contains("Print help in brief; --help prints all\n") && stdout(&help).contains("--color"),
+            "{command}: {short}"
+        );
     }
     assert_eq!(code(&run(&["help", "rnu"])), 2);
 }
@@ -649,7 +652,10 @@ fn flags_of_tcpdump_are_told_with_what_there_is_instead() {
     }
     let output = run(&["filter", "--json", "-z", "gzip", "tcp"]);
     let error: serde_json::Value = serde_json::from_str(&stderr(&output)).unwrap();
-    assert!(error["error"]["help"].as_str().is_some_and(|help| help.contains("no command is run")), "{error}");
+    assert!(
+        error["error"]["help"].as_str().is_some_and(|help| help.contains("no command is run")),
+        "{error}"
+    );
     for command in ["compile", "explain"] {
         for flag in ["-d", "-dd"] {
             let text = stderr(&run(&[command, flag, "tcp"]));

@@ -19,7 +19,12 @@ fn own(args: &[&str]) -> Option<Output> {
 #[test]
 fn a_program_with_apps_of_its_own_is_the_command() {
     let Some(output) = own(&["run", "crates/cli/examples/own_apps.toml"]) else { return };
-    assert_eq!((code(&output), stdout(&output).lines().filter(|line| line.starts_with("2026-")).count()), (0, 3), "{}", stderr(&output));
+    assert_eq!(
+        (code(&output), stdout(&output).lines().filter(|line| line.starts_with("2026-")).count()),
+        (0, 3),
+        "{}",
+        stderr(&output)
+    );
     let check = own(&["run", "--check", "crates/cli/examples/own_apps.toml"]).unwrap();
     assert!(code(&check) == 0 && stdout(&check).contains("3 apps, 2 links"), "{}", stdout(&check));
     // The standard apps are there, and errors have the line.

@@ -23,7 +23,11 @@ fn lines_that_are_read_as_a_capture_are_told_how_to_write_one() {
         let output = run_with_input(&["filter", "tcp", "-"], &lines.stdout);
         assert_eq!(code(&output), 5, "{how:?}");
         assert!(stderr(&output).contains("not a pcap or pcapng capture"), "{}", stderr(&output));
-        assert!(stderr(&output).contains("`sluss filter FILTER FILE -o - | …`"), "{how:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("`sluss filter FILTER FILE -o - | …`"),
+            "{how:?}: {}",
+            stderr(&output)
+        );
     }
     // None that match.
     let output = run_with_input(&["filter", "tcp", "-"], b"");

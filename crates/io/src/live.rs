@@ -189,7 +189,8 @@ impl Device {
         if options.way == Way::In {
             socket.ignore_outgoing();
         }
-        let block_len = (options.snaplen.saturating_add(BLOCK_OVERHEAD)).next_power_of_two().clamp(BLOCK_MIN, BLOCK_MAX);
+        let block_len =
+            (options.snaplen.saturating_add(BLOCK_OVERHEAD)).next_power_of_two().clamp(BLOCK_MIN, BLOCK_MAX);
         let blocks = (options.buffer_len / u64::from(block_len)).clamp(2, 1 << 20) as u32;
         let ring = socket.start((block_len, blocks), BLOCK_TIMEOUT_MS)?;
         let header = Target::Pcap {
@@ -484,7 +485,10 @@ impl FrameRecord<'_> {
     fn write(&self, out: &mut [u8]) {
         let (header, mut rest) = out.split_at_mut(RECORD_LEN);
         let fields = [self.time.0, self.time.1, self.captured as u32, self.wire_len];
-        header.chunks_exact_mut(4).zip(fields).for_each(|(to, field)| to.copy_from_slice(&field.to_ne_bytes()));
+        header
+            .chunks_exact_mut(4)
+            .zip(fields)
+            .for_each(|(to, field)| to.copy_from_slice(&field.to_ne_bytes()));
         for part in [&self.data[..self.split], &self.before[..self.before_len], &self.data[self.split..]] {
             let len = part.len().min(rest.len());
             let (to, behind) = rest.split_at_mut(len);

@@ -35,7 +35,9 @@ fn order_of_names(a: &[u8], b: &[u8]) -> Ordering {
                     (rest, other) = (behind, behind_other);
                 }
                 (None, None) => return a.cmp(b),
-                (next, other_next) => return next.map(|(byte, _)| byte).cmp(&other_next.map(|(byte, _)| byte)),
+                (next, other_next) => {
+                    return next.map(|(byte, _)| byte).cmp(&other_next.map(|(byte, _)| byte));
+                }
             },
         }
     }
@@ -57,8 +59,23 @@ mod tests {
     #[test]
     fn numbers_count_as_numbers() {
         let sorted = [
-            "a", "a/b", "a1", "a01", "a2", "a2/9", "a2/10", "a10", "a10b", "a010c", "aa", "out.pcap", "out.pcap1", "out.pcap2",
-            "out.pcap10", "out.pcap99999999999999999999999", "out.pcap100000000000000000000000",
+            "a",
+            "a/b",
+            "a1",
+            "a01",
+            "a2",
+            "a2/9",
+            "a2/10",
+            "a10",
+            "a10b",
+            "a010c",
+            "aa",
+            "out.pcap",
+            "out.pcap1",
+            "out.pcap2",
+            "out.pcap10",
+            "out.pcap99999999999999999999999",
+            "out.pcap100000000000000000000000",
         ];
         let mut names: Vec<&str> = sorted.into();
         names.reverse();

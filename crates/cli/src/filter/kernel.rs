@@ -68,8 +68,13 @@ pub(super) fn program_of_cooked(filter: &[Insn], snaplen: u32) -> Option<Vec<Ins
             (code::LOAD_WORD, 4) => DEVICE,
             (code::LOAD_BYTE, 10) => PACKET_TYPE,
             (
-                code::LOAD_WORD | code::LOAD_HALF | code::LOAD_BYTE | code::LOAD_WORD_AT_X | code::LOAD_HALF_AT_X
-                | code::LOAD_BYTE_AT_X | code::LOAD_HEADER_LEN,
+                code::LOAD_WORD
+                | code::LOAD_HALF
+                | code::LOAD_BYTE
+                | code::LOAD_WORD_AT_X
+                | code::LOAD_HALF_AT_X
+                | code::LOAD_BYTE_AT_X
+                | code::LOAD_HEADER_LEN,
                 k,
             ) => k.checked_sub(HEADER_LEN)?,
             (code::LOAD_LEN | code::LOAD_LEN_TO_X, _) => return None,
@@ -117,10 +122,14 @@ mod tests {
 
     #[test]
     fn what_a_cooked_header_says_is_asked_otherwise() {
-        let of = |filter| program_of_cooked(&Compiler::new(LinkType::LINUX_SLL2).to_cbpf(filter).unwrap(), 100);
+        let of =
+            |filter| program_of_cooked(&Compiler::new(LinkType::LINUX_SLL2).to_cbpf(filter).unwrap(), 100);
         let ks: Vec<u32> = of("arp").unwrap().iter().map(|insn| insn.k).collect();
         assert_eq!(ks, [HAS_TAG, 0, 100, PROTOCOL, 0x8100, 0x88a8, 100, PROTOCOL, 0x806, 100, 0]);
-        assert!(of("tcp port 80 and ifindex 3").is_some_and(|program| program.iter().any(|insn| insn.k == DEVICE)));
+        assert!(
+            of("tcp port 80 and ifindex 3")
+                .is_some_and(|program| program.iter().any(|insn| insn.k == DEVICE))
+        );
         assert!(of("inbound").is_some_and(|program| program.iter().any(|insn| insn.k == PACKET_TYPE)));
         // The length of a packet, and what there is no word for.
         assert!(of("greater 100").is_none() && of("link[11] = 6").is_none());

@@ -81,9 +81,12 @@ pub(super) fn run(
         _ => device.attach(&kernel::all(snaplen)),
     };
     if let Err(error) = attached {
-        let why = format!("the kernel refuses it: {error}; `sysctl net.core.optmem_max` is the room that it has");
+        let why =
+            format!("the kernel refuses it: {error}; `sysctl net.core.optmem_max` is the room that it has");
         place = (Where::Here(why), Vec::new());
-        device.attach(&kernel::all(snaplen)).map_err(|error| refused(Refused { step: Step::Socket, error }))?;
+        device
+            .attach(&kernel::all(snaplen))
+            .map_err(|error| refused(Refused { step: Step::Socket, error }))?;
     }
     let live = device.start().map_err(refused)?;
     let counts = live.counts();
@@ -127,7 +130,9 @@ fn place(
         return Ok((Where::Nowhere, Vec::new()));
     }
     if kernel::reads_tags(first) {
-        return here("it asks for VLAN tags, which are taken out of packets before the kernel's filter sees them");
+        return here(
+            "it asks for VLAN tags, which are taken out of packets before the kernel's filter sees them",
+        );
     }
     let linktype = device.linktype();
     let Some(Decider::Filter(filter)) = filters.compiled(linktype).into_iter().next().flatten() else {
@@ -202,7 +207,11 @@ impl Captured {
             lines.push(format!("{} captured{place}", counted(matched, "packet")));
         }
         let received = counted(self.counts.received(), "packet");
-        let by = if matches!(self.place, Where::Kernel(_)) { "let through by the filter in the kernel" } else { "received" };
+        let by = if matches!(self.place, Where::Kernel(_)) {
+            "let through by the filter in the kernel"
+        } else {
+            "received"
+        };
         let dropped = self.counts.dropped();
         let unread = match self.unread() {
             0 => String::new(),
@@ -247,7 +256,9 @@ fn failure(device: &str, Refused { step, error }: &Refused) -> Failure {
                 .help("run it as root, or allow sluss to: `sudo setcap cap_net_raw+ep $(command -v sluss)`")
         }
         Step::Socket => Failure::world(format_args!("cannot open a packet socket: {error}")),
-        Step::Device if error.raw_os_error() == Some(libc::ENODEV) || error.raw_os_error() == Some(libc::ENXIO) => {
+        Step::Device
+            if error.raw_os_error() == Some(libc::ENODEV) || error.raw_os_error() == Some(libc::ENXIO) =>
+        {
             Failure::world(format_args!("there is no device {name}"))
                 .help("`sluss filter -D` lists those that there are; `-i any` is all of them")
         }
@@ -256,8 +267,10 @@ fn failure(device: &str, Refused { step, error }: &Refused) -> Failure {
             "{name} is of type {hardware} (/sys/class/net/{name}/type), whose packets have no link type here"
         ))
         .help("`-i any` captures its packets as LINUX_SLL2"),
-        Step::Promiscuous => Failure::world(format_args!("{name} does not bring in frames for other stations: {error}"))
-            .help("leave them out: `-p`"),
+        Step::Promiscuous => {
+            Failure::world(format_args!("{name} does not bring in frames for other stations: {error}"))
+                .help("leave them out: `-p`")
+        }
         Step::Ring => Failure::world(format_args!("cannot share memory with the kernel: {error}"))
             .help("a smaller buffer may do: `-B 1024`"),
     }

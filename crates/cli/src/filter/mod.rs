@@ -45,11 +45,11 @@ use live::Captured;
 use plan::{Output, Plan};
 use run::{How, OfInput, Totals};
 use scan::Limits;
-use window::Window;
 use select::Filters;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
+use window::Window;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -257,7 +257,11 @@ mod tests {
     fn a_share_is_told_of_what_was_read_to_its_end() {
         let selection = |output| Selection { filter: "tcp".to_owned().into(), output };
         let to_file = Output::Capture("o.pcap".into());
-        let plan = Plan { selections: vec![selection(Output::Lines), selection(to_file)], inputs: vec![], rotation: None };
+        let plan = Plan {
+            selections: vec![selection(Output::Lines), selection(to_file)],
+            inputs: vec![],
+            rotation: None,
+        };
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);
         for (max, words) in [

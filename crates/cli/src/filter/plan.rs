@@ -94,7 +94,9 @@ pub(crate) fn plan(args: &FilterArgs, known: Known<'_>) -> Result<Plan, Failure>
 /// The filters of a capture from a device: all words are one, as with tcpdump.
 fn live_filters(args: &FilterArgs, device: &str, known: Known<'_>) -> Result<Vec<FilterText>, Failure> {
     if device.is_empty() {
-        return Err(Failure::user("`-i` names no device").help("`sluss filter -D` lists those that there are"));
+        return Err(
+            Failure::user("`-i` names no device").help("`sluss filter -D` lists those that there are")
+        );
     }
     refuse_two_ways(args)?;
     let file = args.words.iter().find(|word| (known.exists)(word) && words::is_called_capture(word));

@@ -233,7 +233,8 @@ impl Rotating {
             Rotation::Tcpdump { bytes, seconds, files } => {
                 let time_s = time_ns.div_euclid(NS_PER_S);
                 if let Some(seconds) = seconds
-                    && time_s.saturating_sub(self.number.begin_s) >= i64::try_from(seconds).unwrap_or(i64::MAX)
+                    && time_s.saturating_sub(self.number.begin_s)
+                        >= i64::try_from(seconds).unwrap_or(i64::MAX)
                 {
                     let by_time = self.number.by_time + 1;
                     self.number = Number { by_size: 0, by_time, begin_s: time_s };
@@ -304,7 +305,8 @@ mod tests {
         assert_eq!(named(Rotation::Packets(1), 0), "d/out-00001.pcap");
         assert_eq!(named(Rotation::Bytes(1), 99_999), "d/out-100000.pcap");
         let of_time = Rotation::Tcpdump { bytes: None, seconds: Some(1), files: None };
-        let name = of_time.name(Path::new("%Y-%%.pcap"), Number { begin_s: 1_000_000_000, ..Number::default() });
+        let name =
+            of_time.name(Path::new("%Y-%%.pcap"), Number { begin_s: 1_000_000_000, ..Number::default() });
         assert_eq!(name.unwrap(), Path::new("2001-%.pcap"));
         assert!(of_time.first(Path::new("%&.pcap")).is_err());
     }

@@ -134,7 +134,11 @@ pub(crate) fn run(
     if let Some(note) = left_out.filter(|_| !how.is_quiet) {
         terminal.tell(&note);
     }
-    let source = Source { bytes: total_bytes(&inputs), count: inputs.len(), identities: inputs.iter().filter_map(Input::identity).collect() };
+    let source = Source {
+        bytes: total_bytes(&inputs),
+        count: inputs.len(),
+        identities: inputs.iter().filter_map(Input::identity).collect(),
+    };
     drive(plan, filters, how, terminal, source, |run| {
         unread.iter().for_each(|error| run.input_failed(error));
         run.scan(&inputs, how.jobs).and_then(|()| run.check_untried())
@@ -174,8 +178,8 @@ fn drive<'a>(
     scan: impl FnOnce(&mut Run<'_>) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let tally = Tally::default();
-    let lines_on_terminal = std::io::stdout().is_terminal()
-        && plan.selections.iter().any(|selection| selection.output.is_text());
+    let lines_on_terminal =
+        std::io::stdout().is_terminal() && plan.selections.iter().any(|selection| selection.output.is_text());
     let mut totals = std::thread::scope(|scope| {
         let bar = progress::show(scope, how.progress, lines_on_terminal, source.bytes, &tally);
         let mut run = Run {

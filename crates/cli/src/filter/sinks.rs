@@ -70,13 +70,18 @@ impl<'a> Sinks<'a> {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
             Output::Capture(path) => match rotation {
-                None => {
-                    opening.open(path).map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy()))))
-                }
+                None => opening
+                    .open(path)
+                    .map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy())))),
                 Some((rotation, inputs)) => {
                     let first = rotation.first(path)?;
                     let writer = opening.open(&first)?.writer(&first.to_string_lossy());
-                    Ok(Sink::Captures(Box::new(Rotating::new(path, rotation.clone(), writer, inputs.clone()))))
+                    Ok(Sink::Captures(Box::new(Rotating::new(
+                        path,
+                        rotation.clone(),
+                        writer,
+                        inputs.clone(),
+                    ))))
                 }
             },
         };

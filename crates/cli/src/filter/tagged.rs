@@ -25,7 +25,8 @@ pub(super) fn hint(plan: &Plan, args: &FilterArgs, totals: &Totals) -> Option<Me
     let [selection] = plan.selections.as_slice() else { return None };
     let is_asked = !args.quiet && totals.matched == [0] && totals.packets > 0 && totals.is_complete();
     let filter = &selection.filter;
-    let has_word = |filter: &str| filter.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word));
+    let has_word =
+        |filter: &str| filter.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word));
     if !is_asked || filter.is_empty() || filter.program().is_some() || has_word(filter) {
         return None;
     }
@@ -39,9 +40,14 @@ pub(super) fn hint(plan: &Plan, args: &FilterArgs, totals: &Totals) -> Option<Me
     }
     let (linktype, kinds) = look.first?;
     let prefix: String = kinds.iter().filter_map(word).map(|word| format!("{word} and ")).collect();
-    let behind = if filter.contains(' ') { format!("{prefix}({})", filter.trim()) } else { format!("{prefix}{}", filter.trim()) };
+    let behind = if filter.contains(' ') {
+        format!("{prefix}({})", filter.trim())
+    } else {
+        format!("{prefix}{}", filter.trim())
+    };
     let compiled = language::compiler(linktype, &args.language, args.at).compile(&behind).ok()?;
-    let matching = look.packets.iter().filter(|(packet, len)| compiled.matches_captured(packet, *len)).count();
+    let matching =
+        look.packets.iter().filter(|(packet, len)| compiled.matches_captured(packet, *len)).count();
     let tags = match kinds.first()? {
         LayerKind::Vlan => "a VLAN tag",
         LayerKind::Mpls => "an MPLS label",
@@ -80,7 +86,8 @@ impl Look {
             && let Ok(Some(packet)) = reader.next_packet()
         {
             let layers = Layers::of(packet.linktype, packet.data);
-            let behind_link = layers.iter().map(|layer| layer.kind).skip_while(|kind| *kind == LayerKind::Link);
+            let behind_link =
+                layers.iter().map(|layer| layer.kind).skip_while(|kind| *kind == LayerKind::Link);
             let tags: Vec<LayerKind> =
                 behind_link.take_while(|kind| word(kind).is_some()).take(TAGS_MAX).collect();
             if tags.is_empty() {

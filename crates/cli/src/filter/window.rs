@@ -54,7 +54,10 @@ pub(crate) fn moment(text: &str) -> Result<Moment, String> {
         && !has_date
     {
         let since = time - jiff::civil::Time::midnight();
-        return since.total(jiff::Unit::Nanosecond).map(|ns| Moment::OfDay(ns as i64)).map_err(|_| FORM.to_owned());
+        return since
+            .total(jiff::Unit::Nanosecond)
+            .map(|ns| Moment::OfDay(ns as i64))
+            .map_err(|_| FORM.to_owned());
     }
     let time = text.parse::<jiff::civil::DateTime>().map_err(|_| FORM.to_owned())?;
     let time = time.to_zoned(jiff::tz::TimeZone::UTC).map_err(|_| FORM.to_owned())?;

@@ -157,7 +157,10 @@ const INFO: Behind = Behind {
         "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. Each is read to its end. Bytes are \
          those on the wire; times are the earliest and the latest of a packet, in UTC.",
     ],
-    examples: &["sluss info trace.pcap", "sluss info --json captures/ | jq -r 'select(.complete | not).file'"],
+    examples: &[
+        "sluss info trace.pcap",
+        "sluss info --json captures/ | jq -r 'select(.complete | not).file'",
+    ],
     exit_codes: &[
         ("0", "done"),
         WRONG_FLAG,

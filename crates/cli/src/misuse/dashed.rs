@@ -11,13 +11,15 @@ use std::path::Path;
 /// What is said of such a word; nothing where it was meant as a flag.
 pub(super) fn failure(told: &Error, usage: &Usage) -> Option<Failure> {
     let Some(ContextValue::String(flag)) = told.get(ContextKind::InvalidArg) else { return None };
-    let is_empty = matches!(told.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    let is_empty =
+        matches!(told.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
     match told.kind() {
         ErrorKind::UnknownArgument => {}
         // A file behind a flag begins as other flags do.
         ErrorKind::InvalidValue if is_empty => {
-            let is_file =
-                |word: &OsStr| word.as_bytes().starts_with(b"-") && word.len() > 2 && Path::new(word).exists();
+            let is_file = |word: &OsStr| {
+                word.as_bytes().starts_with(b"-") && word.len() > 2 && Path::new(word).exists()
+            };
             let (before, word) = usage.word(&is_file)?;
             let before = before?;
             let help = format!("the value of `{before}` is written `{before}={}`", shell_word(word));

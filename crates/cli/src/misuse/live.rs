@@ -14,8 +14,10 @@ pub(super) fn live(words: &[OsString], printing: &str) -> Option<String> {
     let words = match &args.live.interface {
         Some(_) => typed,
         None => {
-            let has_input = args.words.iter().any(|word| words::is_called_capture(word) || words::exists(word));
-            let is_meant = printing.is_empty() && !args.output.is_empty() && args.read.is_empty() && !has_input;
+            let has_input =
+                args.words.iter().any(|word| words::is_called_capture(word) || words::exists(word));
+            let is_meant =
+                printing.is_empty() && !args.output.is_empty() && args.read.is_empty() && !has_input;
             let words = [&["-i".into(), "eth0".into()], &typed[..]].concat();
             parsed(&words).filter(|_| is_meant)?;
             words

@@ -40,7 +40,9 @@ pub(super) fn prints_more(flag: &str) -> bool {
 fn in_filter(letter: char) -> Option<&'static str> {
     Some(match letter {
         'I' => "no device is set to monitor mode; `iw dev DEVICE set type monitor` does that",
-        'J' | 'L' => "times are the kernel's, and each device has one link type, which is told when it is captured from",
+        'J' | 'L' => {
+            "times are the kernel's, and each device has one link type, which is told when it is captured from"
+        }
         'z' => "no command is run for a file that is complete",
         'E' | 'M' => "nothing is decrypted, and no signature is verified",
         'T' => "packets are shown as what their headers and ports say",

@@ -84,8 +84,11 @@ fn letters_of<'a>(
 ) -> Option<()> {
     let is_bare = |letter: &u8| LEFT_OUT.contains(letter) || OF_BYTES.contains(letter);
     let at = letters.iter().position(|letter| !is_bare(letter));
-    let shown: String =
-        letters[..at.unwrap_or(letters.len())].iter().filter(|letter| OF_BYTES.contains(letter)).map(|&letter| char::from(letter)).collect();
+    let shown: String = letters[..at.unwrap_or(letters.len())]
+        .iter()
+        .filter(|letter| OF_BYTES.contains(letter))
+        .map(|&letter| char::from(letter))
+        .collect();
     if !shown.is_empty() {
         line.flags.push(format!("-{shown}"));
         line.has_more = true;

@@ -48,7 +48,8 @@ impl Unbound {
         let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // Without a protocol it receives nothing until it is bound.
         // SAFETY: no memory is passed.
-        let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) }).map_err(|error| (Step::Socket, error))?;
+        let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
+            .map_err(|error| (Step::Socket, error))?;
         // SAFETY: the descriptor was opened above, and nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Unbound { fd, index })
@@ -132,8 +133,14 @@ impl Unbound {
         let map = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, self.fd.as_raw_fd(), 0) };
         let map = NonNull::new(map.cast::<u8>()).filter(|map| map.as_ptr().cast() != libc::MAP_FAILED);
         let map = map.ok_or_else(|| (Step::Ring, io::Error::last_os_error()))?;
-        let ring =
-            Ring { fd: self.fd, index: self.index, map, block_len: block_len as usize, blocks: blocks as usize, current: 0 };
+        let ring = Ring {
+            fd: self.fd,
+            index: self.index,
+            map,
+            block_len: block_len as usize,
+            blocks: blocks as usize,
+            current: 0,
+        };
         let address = address(libc::ETH_P_ALL, ring.index);
         let len = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the address is an initialised `sockaddr_ll` of the length given.
@@ -198,7 +205,8 @@ impl Ring {
         let mut address = address(0, 0);
         let mut len = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the kernel writes at most `len` bytes, which is what the address has, and any bytes will do for its numbers.
-        let known = unsafe { libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) };
+        let known =
+            unsafe { libc::getsockname(self.fd.as_raw_fd(), (&raw mut address).cast(), &raw mut len) };
         known == 0 && u32::try_from(address.sll_ifindex) == Ok(self.index)
     }
 

@@ -423,7 +423,12 @@ pub(super) fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
 }
 
 /// Sets an option of a socket.
-pub(super) fn set<T>(fd: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(
+    fd: BorrowedFd<'_>,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
     let len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the value is initialised and of the length given; the kernel reads it during the call only. A pointer in
     // it (of `sock_fprog`) points to what lives as long as the call of this function.
