@@ -180,6 +180,18 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// The comments on sections, interfaces and other blocks that carry no packet, in file order. Bytes that are no text are replaced.
+    pub fn comments(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let batch = *self;
+        batch.blocks().iter().flat_map(move |block| {
+            let comments = match batch.section.format {
+                Format::Pcap(_) => None,
+                Format::Pcapng(order) => Some(crate::pcapng::comments(order, batch.block(block))),
+            };
+            comments.into_iter().flatten()
+        })
+    }
+
     /// The format of the section this batch is of.
     #[must_use]
     pub fn format(&self) -> Format {

@@ -1,14 +1,15 @@
 //! The inputs that words on a command line mean: files, folders, patterns, standard input.
 //!
 //! * `-` is standard input;
-//! * a folder is every capture below it, in the order of their names; hidden files and everything that is not a regular file are
+//! * a folder is every capture below it, in the order of their names, in which numbers count as numbers (`x2` before `x10`); hidden files and everything that is not a regular file are
 //!   passed over, and files that are not captures are named in [`Expansion::left_out`];
 //! * folders below that cannot be read are passed over and named in [`Expansion::unread`], also where a pattern looks into them;
 //! * a word with `*`, `?` or `[…]` that is not itself a file is a pattern for one path, matched segment by
-//!   segment, in the order of the names; shells usually do this before us. The segment `**` stands for folders at any depth, or none:
+//!   segment, in the same order of the names; shells usually do this before us. The segment `**` stands for folders at any depth, or none:
 //!   `**/*.pcap`.
 
 mod glob;
+mod natural;
 
 use std::collections::HashSet;
 use std::fs::DirEntry;
@@ -159,7 +160,7 @@ fn captures_below(folder: &Path, left_out: &mut Vec<PathBuf>, unread: &mut Vec<E
         match path.metadata() {
             Ok(metadata) if metadata.is_dir() => {
                 let mut below = visible_entries(&path, unread);
-                below.sort_unstable_by(|a, b| b.cmp(a));
+                below.sort_unstable_by(|a, b| natural::order(b, a));
                 pending.append(&mut below);
             }
             Ok(metadata) if metadata.is_file() => match Content::of(&path) {

@@ -1,8 +1,12 @@
 //! The command line: every flag is defined here once; help, completions and man pages are derived from it.
 //!
-//! `--help` leaves out what has `hide_short_help`, and headings; `sluss help COMMAND` has all, and `long_help` in place of the first line. See `help`.
+//! `-h` leaves out what has `hide_short_help`, and headings; `--help` and `sluss help COMMAND` have all, and `long_help` in place of the first line. See `help`.
 
 mod bench;
+mod files;
+mod filter;
+mod info;
+mod live;
 mod new;
 mod quickcheck;
 mod run;
@@ -20,7 +24,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use engine::ClassInfo;
+pub(crate) use files::FilesArgs;
+pub(crate) use filter::FilterArgs;
+pub(crate) use info::InfoArgs;
 use io::pcap_reader::Passes;
+pub(crate) use live::{LiveArgs, Loss};
 pub(crate) use new::{AnnotationsArgs, NewAppArgs, NewArgs};
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
@@ -75,6 +83,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
     Filter(FilterArgs),
+    /// Say what is in captures: packets, times, link types, damage.
+    Info(InfoArgs),
     /// Count or split packets by the clauses of a pfmatch program.
     Match(MatchArgs),
     /// Print any stage of a filter, or write it in C, Lua or bytecode.
@@ -136,6 +146,7 @@ impl Command {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Command::Filter(args) => args.json,
+            Command::Info(args) => args.json,
             Command::Match(args) => args.json,
             Command::Compile(args) => args.text.json,
             Command::Explain(args) => args.text.json,
@@ -234,129 +245,6 @@ pub(crate) enum At {
     Native,
     /// The reference interpreter.
     Interp,
-}
-
-#[derive(Args, Debug)]
-#[command(override_usage = "sluss filter [OPTIONS] FILTER FILE…\n       \
-    sluss filter [OPTIONS] FILE… -- FILTER WORDS…\n       \
-    sluss filter [OPTIONS] -f FILTER -o OUT [-f FILTER -o OUT]… FILE…")]
-pub(crate) struct FilterArgs {
-    /// The filter, unless -f, -F or `--` gives it; then captures, folders, globs, `-`.
-    #[arg(value_name = "FILTER FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
-    pub(crate) words: Vec<OsString>,
-    /// A filter; one for each -o splits in one pass.
-    #[arg(
-        short = 'f',
-        long = "filter",
-        value_name = "FILTER",
-        conflicts_with = "bytecode",
-        long_help = "A filter; repeat it, each with its -o, to split in one pass"
-    )]
-    pub(crate) filter: Vec<OsString>,
-    /// Read the filter from a file.
-    #[arg(
-        long_help = "Read the filter from a file, where `#` begins a comment",
-        short = 'F',
-        long = "filter-file",
-        value_name = "FILE",
-        conflicts_with_all = ["filter", "bytecode"]
-    )]
-    pub(crate) filter_file: Option<PathBuf>,
-    /// Read this capture (as tcpdump has it; the same as FILE).
-    #[arg(short = 'r', long = "read", value_name = "FILE", hide_short_help = true)]
-    pub(crate) read: Vec<PathBuf>,
-    /// Stop after N matching packets.
-    #[arg(short = 'c', long = "max-count", value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
-    pub(crate) max_count: Option<u64>,
-    /// Worker threads for several files [default: one for each core].
-    #[arg(short = 'j', long, value_name = "N", value_parser = at_least(1_usize), allow_negative_numbers = true, hide_short_help = true)]
-    pub(crate) jobs: Option<usize>,
-    /// Where the filter runs: `auto`, `native` or `interp`.
-    #[arg(
-        long,
-        value_name = "WHERE",
-        default_value = "auto",
-        hide_possible_values = true,
-        hide_default_value = true,
-        hide_short_help = true
-    )]
-    pub(crate) at: At,
-    /// Write packets to a capture, or to `-`.
-    #[arg(
-        short = 'o',
-        long = "output",
-        visible_short_alias = 'w',
-        value_name = "OUT",
-        help_heading = "Output",
-        long_help = "Write what matches here, in the first input's format, or in pcapng if the name ends so; `-` is standard \
-                     output. One for each -f"
-    )]
-    pub(crate) output: Vec<PathBuf>,
-    /// Print how many packets match, and nothing else.
-    #[arg(long, help_heading = "Output")]
-    pub(crate) count: bool,
-    /// Print a line for each packet, also into a pipe.
-    #[arg(long, conflicts_with_all = ["count", "output"], help_heading = "Output")]
-    pub(crate) lines: bool,
-    /// Lines with each packet's number in its capture.
-    #[arg(
-        short = '#',
-        long,
-        conflicts_with_all = ["count", "output"],
-        help_heading = "Output",
-        long_help = "Print lines that begin with the packet's number in its capture, which `sluss trace -n` takes; among several \
-                     captures, with the capture's name"
-    )]
-    pub(crate) number: bool,
-    /// Nothing: addresses and ports are numbers anyway. As tcpdump has it.
-    #[arg(short = 'n', action = clap::ArgAction::Count, hide = true)]
-    pub(crate) numeric: u8,
-    /// Print JSON: an object a packet, or a summary.
-    #[arg(
-        long,
-        help_heading = "Output",
-        long_help = "Print JSON: an object for each packet, or, with -o or --count, a summary. Where packets go to standard output, \
-                     the summary goes to standard error"
-    )]
-    pub(crate) json: bool,
-    /// Print fields: ip.src,tcp.dstport; `help` lists them.
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        conflicts_with_all = ["count", "output", "lines", "number"],
-        help_heading = "Output",
-        long_help = "Print fields of each packet, by tshark's names and separated by commas: ip.src,tcp.dstport. A line a packet, \
-                     separated by tabs, empty where a packet has none; with --csv or --json in these forms. `help` lists the names"
-    )]
-    pub(crate) fields: Vec<String>,
-    /// Print CSV with a header, of --fields or of some that serve most.
-    #[arg(long, conflicts_with_all = ["count", "output", "lines", "number", "json"], help_heading = "Output", hide_short_help = true)]
-    pub(crate) csv: bool,
-    /// No warnings and no summary on standard error.
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    /// Exit 0 even where nothing matches.
-    #[arg(long, hide_short_help = true, help_heading = "Output")]
-    pub(crate) no_fail: bool,
-    /// Show progress: `always`, `never`, or `auto`: on a terminal.
-    #[arg(
-        long,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        hide_default_value = true,
-        hide_short_help = true,
-        help_heading = "Output"
-    )]
-    pub(crate) progress: When,
-    #[command(flatten)]
-    pub(crate) program: ProgramArgs,
-    #[command(flatten)]
-    pub(crate) language: LanguageArgs,
-    /// The filter as words, after `--`.
-    #[arg(last = true, value_name = "WORDS", hide = true, conflicts_with = "bytecode")]
-    pub(crate) rest: Vec<OsString>,
 }
 
 /// What the text of a program depends on, apart from the language.

@@ -178,13 +178,13 @@ mod tests {
             "using_subcommand bench; and __fish_seen_subcommand_from engine\" -f\n",
             "using_subcommand wall; and __fish_seen_subcommand_from spy\" -a \"pcap raw tap\"\n",
             "using_subcommand man\" -f -a \"(__fish_complete_directories)\"\n",
-            "using_subcommand help; and not __fish_seen_subcommand_from filter match compile explain trace blast run wall set apps bench ps top new quickcheck snsh completions man\" -f ",
+            "using_subcommand help; and not __fish_seen_subcommand_from filter info match compile explain trace blast run wall set apps bench top new quickcheck snsh ps completions man\" -f ",
             "-l interval -d 'Time between two looks: 100ms to 1h' -r -f\n",
         ] {
             assert!(script.contains(line), "{line}\n{script}");
         }
         let takes_files = |name: &str| !script.contains(&format!("using_subcommand {name}\" -f\n"));
-        assert!(["filter", "match", "trace", "run", "blast"].into_iter().all(takes_files));
+        assert!(["filter", "info", "match", "trace", "run", "blast"].into_iter().all(takes_files));
     }
 
     #[test]

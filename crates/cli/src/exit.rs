@@ -19,6 +19,20 @@ use std::process::ExitCode;
 /// What to do about a folder where one capture is read.
 const ONE_CAPTURE: &str = "name one capture; `sluss filter` reads all of a folder";
 
+/// What to do about lines where a capture is read from a pipe.
+const CAPTURE_INTO_PIPE: &str =
+    "`sluss filter` prints lines unless it is told to write a capture: `sluss filter FILTER FILE -o - | …`";
+
+/// Whether what was read in the place of a capture is text, or nothing: lines, or none that match.
+fn is_text(kind: &ErrorKind) -> bool {
+    let is_printed = |byte: &u8| byte.is_ascii_graphic() || b" \t\n".contains(byte);
+    match kind {
+        ErrorKind::Empty => true,
+        ErrorKind::UnknownFormat { start, looks_like: None } => start.iter().all(is_printed),
+        _ => false,
+    }
+}
+
 /// A successful end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -87,6 +101,9 @@ impl Failure {
                 Some(path) => failure.if_missing(path, why),
                 None => failure,
             },
+            _ if error.input() == Some("standard input") && is_text(error.kind()) => {
+                failure.help(CAPTURE_INTO_PIPE)
+            }
             _ => failure,
         };
         match error.input() {

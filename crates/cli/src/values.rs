@@ -1,5 +1,6 @@
 //! Values of flags: numbers, times, cores. What is wrong with one is told in words.
 
+use crate::args::Loss;
 use io::pcap_reader::Passes;
 use std::fmt::Display;
 use std::net::Ipv4Addr;
@@ -67,6 +68,50 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         humantime::DurationError::NumberOverflow => TOO_LONG.to_owned(),
         _ => FORM.to_owned(),
     })
+}
+
+/// How many packets may be lost: a number, or a share.
+pub(crate) fn loss(text: &str) -> Result<Loss, String> {
+    const FORM: &str = "write a number of packets, or a share: 100, 0.5%";
+    if is_negative(text) {
+        return Err(NEGATIVE.to_owned());
+    }
+    let text = text.trim();
+    let loss = match text.strip_suffix('%') {
+        Some(share) => {
+            share.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share)).map(Loss::Percent)
+        }
+        None => text.parse().ok().map(Loss::Packets),
+    };
+    loss.ok_or_else(|| FORM.to_owned())
+}
+
+/// A size of files as tcpdump's -C has it: in millions of bytes, or with a unit of 1024 and its powers. In bytes.
+pub(crate) fn megabytes(text: &str) -> Result<u64, String> {
+    if is_negative(text) {
+        return Err(NEGATIVE.to_owned());
+    }
+    let text = text.trim();
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1_000_000),
+    };
+    let size = digits.parse().ok().and_then(|number: u64| number.checked_mul(unit)).filter(|size| *size > 0);
+    size.ok_or_else(|| {
+        "write a whole number of million bytes, 1 or more, or with k, m or g behind: 100, 512k".to_owned()
+    })
+}
+
+/// A length of time that is not zero, and that a number of nanoseconds can hold.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    let span = duration(text)?;
+    match i64::try_from(span.as_nanos()) {
+        Ok(0) => Err("use 1ns or more".to_owned()),
+        Ok(_) => Ok(span),
+        Err(_) => Err("this time is too long".to_owned()),
+    }
 }
 
 /// A pause: without one, an app that fails would be started a thousand times a second.

@@ -75,7 +75,9 @@ impl Drop for Workplace {
 fn missing_tool(text: &str) -> Option<&'static str> {
     let is_there =
         |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    ["jq"].into_iter().find(|tool| text.contains(&format!("| {tool} ")) && !is_there(tool))
+    let uses =
+        |tool: &str| text.lines().any(|line| line.starts_with("$ ") && line.contains(&format!("| {tool} ")));
+    ["jq", "tcpdump"].into_iter().find(|tool| uses(tool) && !is_there(tool))
 }
 
 /// The page with every `console` block as it should be.

@@ -47,7 +47,7 @@ fn a_packet_beyond_the_snap_length_is_kept_whole_and_told() {
     let output = run(&["filter", "", arg(&input), "-o", "-"]);
     assert!(output.stdout == with_snap_length(50));
     assert!(stderr(&output).starts_with(&format!("warning: standard output: {kept} in its header, at")));
-    let appended = format!("\"$0\" filter '' {} >> {}", arg(&input), arg(&out));
+    let appended = format!("\"$0\" filter '' {} -o - >> {}", arg(&input), arg(&out));
     let output = Command::new("sh").args(["-c", &appended, env!("CARGO_BIN_EXE_sluss")]).output().unwrap();
     assert!(stderr(&output).starts_with("warning: standard output: packets"), "{}", stderr(&output));
     assert!(read(&out) == [with_snap_length(60), with_snap_length(50)].concat());

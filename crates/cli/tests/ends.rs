@@ -614,16 +614,16 @@ fn a_filter_file_is_named_by_what_is_wrong_in_it() {
 fn a_command_line_of_tcpdump_is_told_the_command() {
     let capture = "captures/web.pcap";
     for (args, what, command) in [
-        (&["-r", capture][..], "`-r` is no flag of `sluss` itself", "captures/web.pcap --lines"),
+        (&["-r", capture][..], "`-r` is no flag of `sluss` itself", "captures/web.pcap"),
         (
             &["-nn", "-r", capture, "-w", "o", "arp"],
             "`-n` is no flag of `sluss` itself",
             "'arp' captures/web.pcap -o o",
         ),
-        (&["tcp", "port", "80", capture], "`tcp` is no command", "'tcp port 80' captures/web.pcap --lines"),
-        (&["host", "::1", capture], "`host` is no command", "'host ::1' captures/web.pcap --lines"),
-        (&["tcp port 80", capture], "`tcp port 80` is no command", "'tcp port 80' captures/web.pcap --lines"),
-        (&[capture], "`captures/web.pcap` is no command", "captures/web.pcap --lines"),
+        (&["tcp", "port", "80", capture], "`tcp` is no command", "'tcp port 80' captures/web.pcap"),
+        (&["host", "::1", capture], "`host` is no command", "'host ::1' captures/web.pcap"),
+        (&["tcp port 80", capture], "`tcp port 80` is no command", "'tcp port 80' captures/web.pcap"),
+        (&[capture], "`captures/web.pcap` is no command", "captures/web.pcap"),
     ] {
         let output = run(args);
         let told =
@@ -631,7 +631,7 @@ fn a_command_line_of_tcpdump_is_told_the_command() {
         assert_eq!((code(&output), stderr(&output)), (2, told), "{args:?}");
     }
     let device = stderr(&run(&["-i", "eth0", "port", "80"]));
-    let told = "error: `-i` is no flag of `sluss` itself\nhelp: captures are read by `sluss filter`, and packets of a device, as root, by `printf ";
+    let told = "error: `-i` is no flag of `sluss` itself\nhelp: captures are read by `sluss filter`, and packets of a device, as root, by `sluss filter -i eth0 port 80`";
     assert!(device.starts_with(told), "{device}");
     for (args, told) in [
         (&["flter"][..], "`sluss filter`"),

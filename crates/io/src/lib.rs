@@ -1,7 +1,7 @@
 //! Apps that move packets between a graph and the world: captures and devices, one file or folder each.
 //!
 //! The engine knows none of them; they arrive as classes, as any other app does. Devices are reached through system
-//! calls, which only [`tap`] and [`af_packet`] make, each in one file that has no other purpose.
+//! calls, which only [`tap`] and [`af_packet`] make, in files that have no other purpose. [`live`] brings the packets of a device without a graph.
 
 #![deny(unsafe_code)]
 
@@ -12,6 +12,7 @@ pub mod af_packet;
 mod device;
 mod held;
 mod interfaces;
+pub mod live;
 pub mod pcap_reader;
 pub mod pcap_writer;
 pub mod tap;

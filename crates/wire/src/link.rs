@@ -146,6 +146,16 @@ pub fn strip(linktype: LinkType, bytes: &[u8]) -> Link<'_> {
     header(linktype, bytes).unwrap_or(Link::carrying(Network::Unknown, bytes)).without_tags()
 }
 
+/// Bytes before what the link layer carries, VLAN tags among them; 0 where that is not known. Other tags, such as labels of MPLS, are behind it.
+#[must_use]
+pub fn header_len(linktype: LinkType, bytes: &[u8]) -> usize {
+    let Some(mut link) = header(linktype, bytes) else { return 0 };
+    while let Some((_, network, payload)) = next_vlan(link.network, link.payload) {
+        (link.network, link.payload) = (network, payload);
+    }
+    link.payload.as_ptr().addr() - bytes.as_ptr().addr()
+}
+
 /// Takes the tags off a packet that has an EtherType and no link header, such as one in a tunnel.
 #[must_use]
 pub fn strip_tags(ethertype: u16, bytes: &[u8]) -> Link<'_> {

@@ -1,7 +1,7 @@
 //! Patterns over paths: `*`, `?`, `[a-z]`, `[!a-z]`, each within one segment, and `**` as a segment of its own for folders at any
 //! depth; a leading dot only matches a dot. They are matched character by character, in UTF-8; a byte that is none counts as one.
 
-use super::{entries_of, note_unread};
+use super::{entries_of, natural, note_unread};
 use crate::error::Error;
 use std::path::{Component, Path, PathBuf};
 use std::str::Utf8Chunk;
@@ -25,11 +25,12 @@ pub(super) fn matches(pattern: &Path, unread: &mut Vec<Error>) -> Vec<PathBuf> {
             _ => joined(found, component, unread),
         };
     }
-    let found = if goes_back(pattern) {
+    let mut found = if goes_back(pattern) {
         places(uncovered(found), |path, above| path.starts_with(above))
     } else {
         uncovered(found)
     };
+    found.sort_by(|a, b| natural::order(a, b));
     found.into_iter().map(|path| if path.as_os_str().is_empty() { ".".into() } else { path }).collect()
 }
 

@@ -38,6 +38,7 @@ pub(crate) const BLOCK_OVERHEAD: u32 = 12;
 /// The longest block we accept: libpcap's limit.
 pub(crate) const BLOCK_MAX: u32 = 16 << 20;
 
+const OPT_COMMENT: u16 = 1;
 pub(crate) const OPT_IF_NAME: u16 = 2;
 pub(crate) const OPT_IF_TSRESOL: u16 = 9;
 pub(crate) const OPT_IF_FCSLEN: u16 = 13;
@@ -51,6 +52,13 @@ pub(crate) fn interface_name(order: ByteOrder, block: &[u8]) -> Option<Cow<'_, s
     let named = Options::new(order, options).flatten().find(|&(code, _)| code == OPT_IF_NAME);
     let name = named?.1.split(|&byte| byte == 0).next()?;
     (!name.is_empty()).then(|| String::from_utf8_lossy(name))
+}
+
+/// The comments on this whole block.
+pub(crate) fn comments(order: ByteOrder, block: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let options = options_in(order, block).and_then(|options| block.get(options)).unwrap_or_default();
+    let comments = Options::new(order, options).flatten().filter(|&(code, _)| code == OPT_COMMENT);
+    comments.map(|(_, text)| String::from_utf8_lossy(text))
 }
 
 /// Where in this whole block its options are, where it is of a type that has any and has room for one.

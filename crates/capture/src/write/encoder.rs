@@ -4,7 +4,7 @@
 use wire::LinkType;
 
 use crate::batch::Batch;
-use crate::block_type::{CUSTOM_NO_COPY, SECTION_HEADER};
+use crate::block_type::{CUSTOM_NO_COPY, ENHANCED_PACKET, OLD_PACKET, SECTION_HEADER};
 use crate::error::{Error, ErrorKind};
 use crate::found::{Block, Interface, Record};
 use crate::growth;
@@ -130,13 +130,28 @@ impl std::ops::AddAssign for Encoded {
 #[derive(Clone, Debug)]
 pub struct Encoder {
     target: Target,
+    /// The most bytes of a packet that are written.
+    cut: Option<u32>,
 }
 
 impl Encoder {
     /// An encoder for an output of this format.
     #[must_use]
     pub fn new(target: Target) -> Encoder {
-        Encoder { target }
+        Encoder { target, cut: None }
+    }
+
+    /// One that writes so many bytes of each packet at most. Simple packet blocks of pcapng, which do not say how many they have, stay whole.
+    #[must_use]
+    pub fn cutting(self, len: u32) -> Encoder {
+        Encoder { cut: Some(len), ..self }
+    }
+
+    /// What is written of a packet.
+    fn data<'a>(&self, batch: &Batch<'a>, packet: &Record) -> &'a [u8] {
+        let data = batch.data(packet);
+        let len = self.cut.map_or(data.len(), |cut| data.len().min(cut as usize));
+        &data[..len]
     }
 
     /// The format of the output.
@@ -165,7 +180,7 @@ impl Encoder {
                 .put_records(format, batch, selected, out)
                 .map_err(|kind| Error::new(kind).of(batch.input)),
             (Target::Pcapng, Format::Pcapng(order)) => {
-                copy_blocks(order, batch, selected, out);
+                copy_blocks(order, batch, selected, self.cut, out);
                 Ok(Encoded::default())
             }
             (Target::Pcapng, Format::Pcap(from)) => {
@@ -179,7 +194,9 @@ impl Encoder {
                 if batch.starts_section() {
                     put_section(&from, linktype, batch, out);
                 }
-                selected.for_each(|packet| put_enhanced(&from, batch, packet, out));
+                selected.for_each(|packet| {
+                    put_enhanced(&from, (batch, packet), self.data(batch, packet), out);
+                });
                 Ok(Encoded::default())
             }
         }
@@ -197,7 +214,7 @@ impl Encoder {
             return selected.next().map_or(Ok(Encoded::default()), |_| Err(misfit));
         }
         match format {
-            Format::Pcap(from) if self.takes_records_of(&from) => {
+            Format::Pcap(from) if self.cut.is_none() && self.takes_records_of(&from) => {
                 let longest = copy_records(batch, selected, out);
                 Ok(Encoded { longest, changed_times: 0 })
             }
@@ -235,7 +252,8 @@ impl Encoder {
         // Where nothing is said of a frame check sequence there is none, as far as anybody knows.
         let first = pcap::fcs_len(link_bits).unwrap_or(0);
         for packet in selected {
-            let captured = packet.captured_len;
+            let data = self.data(batch, packet);
+            let captured = data.len() as u32;
             if captured > limit {
                 return Err(ErrorKind::TooLongForPcap { captured, limit });
             }
@@ -247,7 +265,7 @@ impl Encoder {
             let changed_times = u64::from(time.is_err());
             encoded += Encoded { longest: captured, changed_times };
             let (Ok(time) | Err(time)) = time;
-            layout::put_record(order, time, packet.wire_len, batch.data(packet), out);
+            layout::put_record(order, time, packet.wire_len, data, out);
         }
         Ok(encoded)
     }
@@ -287,6 +305,7 @@ fn copy_blocks<'a>(
     order: ByteOrder,
     batch: &Batch<'_>,
     selected: impl Iterator<Item = &'a Record>,
+    cut: Option<u32>,
     out: &mut Vec<u8>,
 ) {
     let mut blocks = batch.blocks().iter().peekable();
@@ -294,7 +313,10 @@ fn copy_blocks<'a>(
         while let Some(block) = blocks.next_if(|block| block.raw_offset < packet.raw_offset) {
             copy_other_block(order, batch, block, out);
         }
-        copy_block(order, batch.raw(packet), out);
+        match cut.filter(|cut| packet.captured_len > *cut) {
+            Some(cut) => copy_cut(order, batch.raw(packet), cut, out),
+            None => copy_block(order, batch.raw(packet), out),
+        }
     }
     blocks.for_each(|block| copy_other_block(order, batch, block, out));
 }
@@ -312,6 +334,28 @@ fn copy_other_block(order: ByteOrder, batch: &Batch<'_>, block: &Block, out: &mu
         let end = out.len();
         out.copy_within(start + 4..start + 8, end - 4);
     }
+}
+
+/// Copies the block of a packet with so many bytes of it, if the block says how many there are.
+fn copy_cut(order: ByteOrder, block: &[u8], cut: u32, out: &mut Vec<u8>) {
+    const LEN_AT: usize = 20;
+    const DATA_AT: usize = 28;
+    let kind = order.u32(block, 0);
+    if !matches!(kind, ENHANCED_PACKET | OLD_PACKET) {
+        return copy_block(order, block, out);
+    }
+    let start = out.len();
+    put_block(order, kind, out, |out| {
+        out.extend_from_slice(&block[8..LEN_AT]);
+        out.extend(order.put_u32(cut));
+        out.extend_from_slice(&block[LEN_AT + 4..DATA_AT + cut as usize]);
+        let padding = (cut as usize).next_multiple_of(4) - cut as usize;
+        out.extend_from_slice(&[0; 3][..padding]);
+        if let Some(options) = pcapng::options_in(order, block) {
+            pcapng::copy_copyable(order, &block[options], out);
+        }
+    });
+    debug_assert_eq!(out.len() % 4, start % 4);
 }
 
 /// Copies a block without the options that must not be copied.
@@ -343,7 +387,7 @@ fn put_section(from: &PcapHeader, linktype: u16, first: &Batch<'_>, out: &mut Ve
     layout::put_interface(from.order, linktype, snaplen, &options, out);
 }
 
-fn put_enhanced(from: &PcapHeader, batch: &Batch<'_>, packet: &Record, out: &mut Vec<u8>) {
+fn put_enhanced(from: &PcapHeader, (batch, packet): (&Batch<'_>, &Record), data: &[u8], out: &mut Vec<u8>) {
     let ticks = batch.timestamp_ns(packet) as u64 / u64::from(from.precision.ns_per_unit());
-    layout::put_enhanced(from.order, 0, ticks, packet.wire_len, batch.data(packet), out);
+    layout::put_enhanced(from.order, 0, ticks, packet.wire_len, data, out);
 }

@@ -8,7 +8,7 @@ use crate::order::ByteOrder;
 use crate::pcap::RECORD_HEADER_LEN;
 use crate::pcapng::{OPT_IF_FCSLEN, OPT_IF_NAME, OPT_IF_TSRESOL};
 
-pub use super::spans::{RecordSpan, RecordSpans};
+pub use super::spans::{Head, RecordSpan, RecordSpans};
 
 /// Bytes of an enhanced packet block before those of the packet.
 const ENHANCED_HEADER_LEN: usize = 28;

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::block_type::{BYTE_ORDER_MAGIC, ENHANCED_PACKET, OLD_PACKET, SECTION_HEADER, SIMPLE_PACKET};
+use crate::block_type::{
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION_HEADER, SIMPLE_PACKET,
+};
 use crate::order::ByteOrder;
 use crate::pcap::{FILE_HEADER_LEN, RECORD_HEADER_LEN};
 use crate::pcapng::BLOCK_OVERHEAD;
@@ -14,6 +16,17 @@ pub struct RecordSpan {
     pub range: Range<usize>,
     /// Whether there is a packet in it.
     pub is_packet: bool,
+    /// Whether it is one of the blocks without which no packet of pcapng can be read.
+    pub head: Option<Head>,
+}
+
+/// A block of pcapng that stands before the packets that it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// It begins a section.
+    Section,
+    /// It describes an interface.
+    Interface,
 }
 
 /// The records among bytes that begin with one, up to the last that is there as a whole.
@@ -61,8 +74,14 @@ impl<'a> RecordSpans<'a> {
         RecordSpans { bytes, at: 0, order, next: Next::Block }
     }
 
-    /// The length of a block and whether there is a packet in it, if both its lengths say the same.
-    fn block(&mut self, rest: &[u8]) -> Option<(usize, bool)> {
+    /// The byte order of what comes next.
+    #[must_use]
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// The length of a block, whether there is a packet in it, and what packets need it for, if both its lengths say the same.
+    fn block(&mut self, rest: &[u8]) -> Option<(usize, bool, Option<Head>)> {
         let head = rest.get(..BLOCK_OVERHEAD as usize)?;
         if self.order.u32(head, 0) == SECTION_HEADER {
             let orders = [ByteOrder::Little, ByteOrder::Big];
@@ -71,7 +90,12 @@ impl<'a> RecordSpans<'a> {
         let (kind, len) = (self.order.u32(head, 0), self.order.u32(head, 4));
         let block = rest.get(..len as usize).filter(|block| block.len() >= head.len())?;
         let is_packet = matches!(kind, ENHANCED_PACKET | SIMPLE_PACKET | OLD_PACKET);
-        (self.order.u32(block, block.len() - 4) == len).then_some((block.len(), is_packet))
+        let head = match kind {
+            SECTION_HEADER => Some(Head::Section),
+            INTERFACE => Some(Head::Interface),
+            _ => None,
+        };
+        (self.order.u32(block, block.len() - 4) == len).then_some((block.len(), is_packet, head))
     }
 }
 
@@ -80,11 +104,11 @@ impl Iterator for RecordSpans<'_> {
 
     fn next(&mut self) -> Option<RecordSpan> {
         let rest = &self.bytes[self.at..];
-        let (len, is_packet) = match self.next {
-            Next::FileHeader => (FILE_HEADER_LEN, false),
+        let (len, is_packet, head) = match self.next {
+            Next::FileHeader => (FILE_HEADER_LEN, false, None),
             Next::Record => {
                 let head = rest.get(..RECORD_HEADER_LEN)?;
-                (RECORD_HEADER_LEN + self.order.u32(head, 8) as usize, true)
+                (RECORD_HEADER_LEN + self.order.u32(head, 8) as usize, true, None)
             }
             Next::Block => self.block(rest)?,
         };
@@ -93,6 +117,6 @@ impl Iterator for RecordSpans<'_> {
         if self.next == Next::FileHeader {
             self.next = Next::Record;
         }
-        Some(RecordSpan { range, is_packet })
+        Some(RecordSpan { range, is_packet, head })
     }
 }

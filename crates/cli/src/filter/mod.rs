@@ -8,7 +8,11 @@
 
 mod bits;
 mod budget;
+pub(crate) mod dump;
 pub(crate) mod fields;
+mod intervals;
+mod kernel;
+mod live;
 mod losses;
 mod misfits;
 mod names;
@@ -17,11 +21,14 @@ pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod progress;
 mod render;
+mod rotation;
 pub(crate) mod run;
 pub(crate) mod scan;
 pub(crate) mod select;
 mod sinks;
+mod tagged;
 pub(crate) mod tallies;
+pub(crate) mod window;
 
 use crate::args::FilterArgs;
 use crate::escape::shown;
@@ -32,15 +39,23 @@ use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
 use crate::terminal::Terminal;
 use crate::words::{self, Known};
+use dump::Dump;
+use intervals::Form;
+use live::Captured;
 use plan::{Output, Plan};
-use run::{How, Totals};
+use run::{How, OfInput, Totals};
+use scan::Limits;
 use select::Filters;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
+use window::Window;
 
 /// Runs the command.
 pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if args.live.list_interfaces {
+        return live::list();
+    }
     if args.fields == ["help"] {
         print_until_signal(&fields::list())?;
         return Ok(Outcome::Done);
@@ -49,23 +64,78 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
     let begins_filter = |text: &str| language::begins_filter(text, &args.language);
     let known = Known { exists: &words::exists, is_filter: &is_filter, begins_filter: &begins_filter };
     let plan = plan::plan(args, known)?;
+    if let Some(path) = places::capture_on_stdout().filter(|_| !args.quiet)
+        && plan.selections.iter().any(|selection| selection.output.is_text())
+    {
+        terminal.tell(&is_no_capture(&path));
+    }
     let sources = plan.selections.iter().map(|selection| &selection.filter).collect();
     let filters = Filters::new(sources, None, &args.program, (&args.language, args.at, args.quiet), terminal);
     let how = How {
         is_quiet: args.quiet,
-        max: args.max_count,
+        limits: Limits {
+            max: args.max_count,
+            first_of_each: args.files_with_matches,
+            // What is captured is cut already.
+            cut: args.snaplen.filter(|snaplen| *snaplen > 0 && args.live.interface.is_none()),
+            window: Window { since: args.files.since, until: args.files.until, range: args.files.range },
+            with_times: plan.rotation.is_some(),
+            interval_ns: args.per_interval.map(|span| span.as_nanos() as i64),
+        },
         jobs: args.jobs,
         number: args.number,
+        dump: Dump::of([args.hex, args.hex_and_text, args.text]),
+        by_input: args.per_file || args.files_with_matches,
         progress: args.progress,
     };
+    if args.live.interface.is_some() {
+        let (totals, captured) = live::run(&plan, args, &filters, how, terminal)?;
+        tell(&plan, args, terminal, &totals, Some(&captured))?;
+        return Ok(captured.outcome(&totals, args, terminal));
+    }
     let totals = run::run(&plan, &filters, how, terminal)?;
-    tell(&plan, args, terminal, &totals)?;
+    tell(&plan, args, terminal, &totals, None)?;
+    if let Some(hint) = tagged::hint(&plan, args, &totals) {
+        terminal.tell(&hint);
+    }
     Ok(totals.outcome(args.no_fail))
 }
 
+/// Standard output is a file that is called a capture, and gets text.
+fn is_no_capture(path: &Path) -> Message {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = shown(&name);
+    Message::warning(format_args!(
+        "text goes to {name}, whose name is that of a capture: to write one, use `-o {name}` in place of `> {name}`"
+    ))
+}
+
 /// The result on standard output, or a summary beside it.
-fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) -> Result<(), Failure> {
-    let text = if args.json && writes_to_stdout(plan) {
+fn tell(
+    plan: &Plan,
+    args: &FilterArgs,
+    terminal: &Terminal,
+    totals: &Totals,
+    captured: Option<&Captured>,
+) -> Result<(), Failure> {
+    let summary = |plan, totals| summary(plan, totals, captured);
+    let text = if args.files_with_matches {
+        names_of_inputs(&totals.by_input)
+    } else if args.per_file {
+        let by_input = counts_of_inputs(plan, &totals.by_input, args.json);
+        if args.json { format!("{by_input}{}\n", summary(plan, totals)) } else { by_input }
+    } else if args.per_interval.is_some() {
+        let form = if args.csv {
+            Form::Csv
+        } else if args.json {
+            Form::Json
+        } else {
+            Form::Tabs
+        };
+        let filters: Vec<String> = plan.selections.iter().map(|selection| selection.filter.shown()).collect();
+        let intervals = totals.intervals.lines(form, &filters);
+        if args.json { format!("{intervals}{}\n", summary(plan, totals)) } else { intervals }
+    } else if args.json && writes_to_stdout(plan) {
         // Behind packets it is one line too many, and would damage a capture.
         if !args.quiet {
             terminal.tell(&Message::found(String::new(), summary(plan, totals)));
@@ -76,7 +146,9 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
     } else if args.count {
         counts(plan, totals)
     } else {
-        if !args.quiet && (std::io::stderr().is_terminal() || totals.signal.is_some()) {
+        if let Some(captured) = captured.filter(|_| !args.quiet) {
+            terminal.say(&captured.in_words(plan, totals));
+        } else if !args.quiet && (std::io::stderr().is_terminal() || totals.signal.is_some()) {
             terminal.say(&in_words(plan, totals, args.max_count));
         }
         String::new()
@@ -87,9 +159,8 @@ fn tell(plan: &Plan, args: &FilterArgs, terminal: &Terminal, totals: &Totals) ->
 /// Whether packets go to standard output, as a capture or in lines.
 fn writes_to_stdout(plan: &Plan) -> bool {
     plan.selections.iter().any(|selection| match &selection.output {
-        Output::Count => false,
         Output::Capture(path) => places::is_stdout(path),
-        Output::Lines | Output::Calls | Output::Fields(_) | Output::Json => true,
+        output => output.is_text(),
     })
 }
 
@@ -105,7 +176,35 @@ fn counts(plan: &Plan, totals: &Totals) -> String {
     }
 }
 
-fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
+/// The names of inputs in which a packet matches, each on its line.
+fn names_of_inputs(inputs: &[OfInput]) -> String {
+    let has_match = |input: &&OfInput| input.matched.iter().any(|&matched| matched > 0);
+    inputs.iter().filter(has_match).map(|input| format!("{}\n", shown(&input.name))).collect()
+}
+
+/// A line for each input and filter: the number, the name, and the filter where there are several.
+fn counts_of_inputs(plan: &Plan, inputs: &[OfInput], is_json: bool) -> String {
+    let mut out = String::new();
+    for OfInput { name, packets, matched } in inputs {
+        let counts = plan.selections.iter().map(|selection| selection.filter.shown()).zip(matched);
+        if is_json {
+            let filters: Vec<_> =
+                counts.map(|(filter, matched)| json!({ "filter": filter, "matched": matched })).collect();
+            let object =
+                json!({ "v": 1, "type": "file", "file": name, "packets": packets, "filters": filters });
+            out.push_str(&format!("{object}\n"));
+        } else if plan.selections.len() == 1 {
+            matched.iter().for_each(|matched| out.push_str(&format!("{matched}\t{}\n", shown(name))));
+        } else {
+            counts.for_each(|(filter, matched)| {
+                out.push_str(&format!("{matched}\t{}\t{filter}\n", shown(name)));
+            });
+        }
+    }
+    out
+}
+
+fn summary(plan: &Plan, totals: &Totals, captured: Option<&Captured>) -> serde_json::Value {
     let filters: Vec<_> = plan
         .selections
         .iter()
@@ -115,14 +214,18 @@ fn summary(plan: &Plan, totals: &Totals) -> serde_json::Value {
             json!({ "filter": selection.filter.shown(), "matched": matched, "output": output })
         })
         .collect();
-    json!({
+    let mut object = json!({
         "v": 1,
         "type": "filter",
         "packets": totals.packets,
         "filters": filters,
         "errors": totals.errors,
         "complete": totals.is_complete(),
-    })
+    });
+    if let Some(captured) = captured {
+        object["live"] = captured.object();
+    }
+    object
 }
 
 /// A line for each filter. Of one that had all the matches it may have nobody counted how many there are, nor among how
@@ -154,7 +257,11 @@ mod tests {
     fn a_share_is_told_of_what_was_read_to_its_end() {
         let selection = |output| Selection { filter: "tcp".to_owned().into(), output };
         let to_file = Output::Capture("o.pcap".into());
-        let plan = Plan { selections: vec![selection(Output::Lines), selection(to_file)], inputs: vec![] };
+        let plan = Plan {
+            selections: vec![selection(Output::Lines), selection(to_file)],
+            inputs: vec![],
+            rotation: None,
+        };
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);
         for (max, words) in [

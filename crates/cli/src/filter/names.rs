@@ -15,6 +15,18 @@ pub(super) fn target(path: &Path, format: Format) -> Target {
     }
 }
 
+/// The same of an output that has so many bytes of each packet at most.
+pub(super) fn cut_target(path: &Path, format: Format, cut: Option<u32>) -> Target {
+    match (target(path, format), cut) {
+        (Target::Pcap { order, precision, snaplen, linktype, link_bits }, Some(cut)) => {
+            // 0 is no limit.
+            let snaplen = if snaplen == 0 { cut } else { snaplen.min(cut) };
+            Target::Pcap { order, precision, snaplen, linktype, link_bits }
+        }
+        (target, _) => target,
+    }
+}
+
 /// What is written under a name that says something else: the text of a warning.
 pub(super) fn misnamed(path: &Path, target: Target) -> Option<String> {
     let format = if target == Target::Pcapng { NamedFormat::Pcapng } else { NamedFormat::Pcap };

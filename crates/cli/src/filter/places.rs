@@ -1,6 +1,7 @@
 //! Where captures are read and written: nothing that is read is lost, and nothing is written over.
 
 use crate::exit::Failure;
+use crate::words;
 use capture::{FileIdentity, Input};
 use std::collections::HashSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -45,6 +46,13 @@ pub(super) fn refuse_to_lose(outputs: &[&Path], inputs: &[Input]) -> Result<(), 
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
         || !is_device(path) && identity(path).is_some_and(|is| identity(Path::new(STDOUT)) == Some(is))
+}
+
+/// The file that standard output is, where its name is that of a capture: `> out.pcap`.
+pub(super) fn capture_on_stdout() -> Option<PathBuf> {
+    let is_file = std::fs::metadata(STDOUT).is_ok_and(|metadata| metadata.is_file());
+    let path = is_file.then(|| std::fs::read_link("/proc/self/fd/1").ok()).flatten()?;
+    words::is_called_capture(path.as_os_str()).then_some(path)
 }
 
 const STDOUT: &str = "/dev/stdout";

@@ -3,6 +3,7 @@
 use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::filter::fields::{Columns, Style};
+use crate::filter::rotation::Rotation;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
 use crate::words::{self, Known, Words, file_word, quoted, shell_word};
@@ -16,8 +17,17 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Plan {
     /// Each filter with its destination.
     pub(crate) selections: Vec<Selection>,
-    /// Files, folders, globs, `-`; never empty.
+    /// Files, folders, globs, `-`; empty only where a device is captured from.
     pub(crate) inputs: Vec<PathBuf>,
+    /// When outputs go on in other files.
+    pub(super) rotation: Option<Rotation>,
+}
+
+impl Plan {
+    /// One whose outputs are a file each.
+    pub(crate) fn new(selections: Vec<Selection>, inputs: Vec<PathBuf>) -> Plan {
+        Plan { selections, inputs, rotation: None }
+    }
 }
 
 /// One filter and where its packets go.
@@ -54,15 +64,90 @@ impl Output {
             _ => None,
         }
     }
+
+    /// Whether text about packets goes to standard output.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self, Output::Lines | Output::Calls | Output::Fields(_) | Output::Json)
+    }
 }
 
 /// Makes sense of the arguments.
 pub(crate) fn plan(args: &FilterArgs, known: Known<'_>) -> Result<Plan, Failure> {
-    let (filters, inputs) = filters_and_inputs(args, known)?;
+    let (filters, inputs) = match &args.live.interface {
+        Some(device) => (live_filters(args, device, known)?, Vec::new()),
+        None => filters_and_inputs(args, known)?,
+    };
     let outputs = outputs(args, &filters)?;
-    let selections =
+    let mut selections: Vec<Selection> =
         filters.into_iter().zip(outputs).map(|(filter, output)| Selection { filter, output }).collect();
-    Ok(Plan { selections, inputs })
+    if args.live.print && !args.output.is_empty() {
+        let [only] = selections.as_slice() else {
+            return Err(Failure::user("`--print` is for one filter and one output").help("leave it out"));
+        };
+        let printed = Selection { filter: only.filter.clone(), output: Output::Lines };
+        selections.push(printed);
+    }
+    let rotation = rotation(args, &selections)?;
+    Ok(Plan { selections, inputs, rotation })
+}
+
+/// The filters of a capture from a device: all words are one, as with tcpdump.
+fn live_filters(args: &FilterArgs, device: &str, known: Known<'_>) -> Result<Vec<FilterText>, Failure> {
+    if device.is_empty() {
+        return Err(
+            Failure::user("`-i` names no device").help("`sluss filter -D` lists those that there are")
+        );
+    }
+    refuse_two_ways(args)?;
+    let file = args.words.iter().find(|word| (known.exists)(word) && words::is_called_capture(word));
+    if let Some(file) = file {
+        return Err(Failure::user(format_args!(
+            "`{}` is a capture, and packets come from {device}",
+            file.display()
+        ))
+        .help("leave out `-i`, or the capture; what is captured is written by `-w`"));
+    }
+    if let Some(path) = &args.program.bytecode {
+        return Ok(vec![language::program_from(path)?]);
+    }
+    let is_given = !args.filter.is_empty() || args.filter_file.is_some() || !args.rest.is_empty();
+    if is_given && !args.words.is_empty() {
+        return Err(words::two_filters(if args.filter_file.is_some() { "-F" } else { "-f" }, &args.words));
+    }
+    if !args.filter.is_empty() {
+        let text = |word: &OsString| language::filter_text(std::slice::from_ref(word));
+        return args.filter.iter().map(text).collect();
+    }
+    if let Some(path) = &args.filter_file {
+        return Ok(vec![language::text_in(path, false)?]);
+    }
+    let words = if args.rest.is_empty() { &args.words } else { &args.rest };
+    if words.is_empty() {
+        return Ok(vec![FilterText::default()]);
+    }
+    Ok(vec![language::filter_text(words)?])
+}
+
+/// When outputs go on in other files.
+fn rotation(args: &FilterArgs, selections: &[Selection]) -> Result<Option<Rotation>, Failure> {
+    let live = &args.live;
+    let (bytes, seconds, files) = (live.file_size, live.rotate_seconds, live.file_count);
+    let split = &args.files;
+    let part = split
+        .split_bytes
+        .map(Rotation::Bytes)
+        .or(split.split_packets.map(Rotation::Packets))
+        .or(split.split_seconds.map(|span| Rotation::Nanoseconds(span.as_nanos() as i64)));
+    if bytes.is_none() && seconds.is_none() && part.is_none() {
+        let alone = Failure::user("`-W` is a number of files, and nothing begins another one");
+        return if files.is_some() { Err(alone.help("-C or -G does: -C 100 -W 10")) } else { Ok(None) };
+    }
+    let is_stdout = |selection: &Selection| selection.output.path().is_some_and(super::places::is_stdout);
+    if selections.iter().any(is_stdout) {
+        return Err(Failure::user("standard output is one file, and others cannot follow it")
+            .help("write to a file: `-w out.pcap`"));
+    }
+    Ok(Some(part.unwrap_or(Rotation::Tcpdump { bytes, seconds, files })))
 }
 
 fn filters_and_inputs(
@@ -194,6 +279,9 @@ fn output_flag(args: &FilterArgs) -> &'static str {
 }
 
 fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Failure> {
+    if args.per_file || args.files_with_matches || args.per_interval.is_some() {
+        return Ok(filters.iter().map(|_| Output::Count).collect());
+    }
     if args.count {
         if !args.output.is_empty() {
             return Err(Failure::user(format_args!(
@@ -221,8 +309,7 @@ fn outputs(args: &FilterArgs, filters: &[FilterText]) -> Result<Vec<Output>, Fai
         1 if !args.fields.is_empty() => Ok(vec![Output::Fields(Columns::named(&args.fields, style(args))?)]),
         1 if args.csv => Ok(vec![Output::Fields(Columns::of_csv())]),
         1 if args.json => Ok(vec![Output::Json]),
-        1 if args.lines || args.number || std::io::stdout().is_terminal() => Ok(vec![Output::Lines]),
-        1 => Ok(vec![Output::Capture("-".into())]),
+        1 => Ok(vec![Output::Lines]),
         _ => Err(Failure::user("several filters need a -o each, or --count")
             .help("sluss filter FILE -f arp -o arp.pcap -f 'port 53' -o dns.pcap")),
     }

@@ -1,6 +1,7 @@
 //! What a matching packet becomes: a record of a capture, a line, a JSON object, or nothing.
 
 use super::bits::set_bits;
+use super::dump::Dump;
 use super::fields::{self, Columns, Writer};
 use crate::escape::shown;
 use crate::exit::Failure;
@@ -14,8 +15,8 @@ pub(crate) enum Renderer {
     Count,
     /// Records of a capture.
     Capture(Encoder),
-    /// One line a packet.
-    Lines(Numbers),
+    /// One line a packet, and its bytes below.
+    Lines(Numbers, Dump),
     /// One line a packet, with what a program calls for it.
     Calls(Numbers),
     /// Fields of each packet.
@@ -61,8 +62,14 @@ impl Renderer {
                 return encoded.map_err(|error| Failure::capture(&error));
             }
             // Without a program, nothing is called.
-            Renderer::Lines(numbers) | Renderer::Calls(numbers) => {
+            Renderer::Calls(numbers) => {
                 numbered(batch, before, bits).for_each(|of| line(batch, *numbers, of, out));
+            }
+            Renderer::Lines(numbers, dump) => {
+                for (number, packet) in numbered(batch, before, bits) {
+                    line(batch, *numbers, (number, packet), out);
+                    dump.put(&packet, out);
+                }
             }
             Renderer::Fields(writer) => {
                 numbered(batch, before, bits).for_each(|of| writer.line(batch, of, out));

@@ -3,14 +3,16 @@
 use crate::blame::Blame;
 use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
+use crate::filter::dump::Dump;
+use crate::filter::intervals::Intervals;
 use crate::filter::losses::{self, Known, Loss};
 use crate::filter::misfits::{Misfits, TOLD_MAX};
 use crate::filter::names;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
-use crate::filter::plan::{Output, Plan, Selection};
+use crate::filter::plan::{Plan, Selection};
 use crate::filter::progress;
 use crate::filter::render::{Numbers, Renderer};
-use crate::filter::scan::{Chunk, End, Scanner, Tally};
+use crate::filter::scan::{Chunk, End, Limits, Scanner, Tally};
 use crate::filter::select::{Filters, described};
 use crate::filter::sinks::Sinks;
 use crate::filter::tallies::Tallies;
@@ -20,7 +22,8 @@ use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::signals;
 use crate::terminal::{Terminal, When};
-use capture::{Encoder, Format, Input, Reader, Target};
+use capture::{Encoder, FileIdentity, Format, Input, Reader, Target};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -42,6 +45,10 @@ pub(crate) struct Totals {
     pub(crate) packets: u64,
     /// What a program has called.
     pub(crate) calls: Tallies,
+    /// What has matched, by time.
+    pub(super) intervals: Intervals,
+    /// What each input came to, in their order; none of those that could not be opened.
+    pub(super) by_input: Vec<OfInput>,
     /// What is wrong with inputs that could not be read to their end.
     pub(crate) errors: Vec<String>,
     /// What is wrong with inputs, in their order, from the first that the system refused, until one is opened: where none is, the run ends as that
@@ -53,6 +60,15 @@ pub(crate) struct Totals {
     pub(crate) signal: Option<i32>,
     /// Whether reading stopped because every filter had as many matches as it may have.
     pub(crate) is_satisfied: bool,
+}
+
+/// What one input came to.
+#[derive(Debug, Default)]
+pub(super) struct OfInput {
+    pub(super) name: String,
+    pub(super) packets: u64,
+    /// Packets matched, for each filter.
+    pub(super) matched: Vec<u64>,
 }
 
 impl Totals {
@@ -90,12 +106,16 @@ impl Totals {
 pub(crate) struct How {
     /// Without warnings.
     pub(crate) is_quiet: bool,
-    /// How many packets each filter may match.
-    pub(crate) max: Option<u64>,
+    /// What a scan is limited to.
+    pub(crate) limits: Limits,
     /// Worker threads for several inputs.
     pub(crate) jobs: Option<usize>,
     /// Lines with the packet's number.
     pub(crate) number: bool,
+    /// Lines with the packet's bytes below them.
+    pub(crate) dump: Dump,
+    /// Whether each input is counted by itself.
+    pub(crate) by_input: bool,
     /// Whether to show how far it has come.
     pub(crate) progress: When,
 }
@@ -114,37 +134,85 @@ pub(crate) fn run(
     if let Some(note) = left_out.filter(|_| !how.is_quiet) {
         terminal.tell(&note);
     }
+    let source = Source {
+        bytes: total_bytes(&inputs),
+        count: inputs.len(),
+        identities: inputs.iter().filter_map(Input::identity).collect(),
+    };
+    drive(plan, filters, how, terminal, source, |run| {
+        unread.iter().for_each(|error| run.input_failed(error));
+        run.scan(&inputs, how.jobs).and_then(|()| run.check_untried())
+    })
+}
+
+/// Runs a plan for the packets of a device.
+pub(super) fn run_live(
+    plan: &Plan,
+    filters: &Filters<'_>,
+    how: How,
+    terminal: &Terminal,
+    reader: Reader,
+) -> Result<Totals, Failure> {
+    let source = Source { bytes: None, count: 1, identities: HashSet::new() };
+    let how = How { progress: When::Never, ..how };
+    drive(plan, filters, how, terminal, source, |run| run.live(reader))
+}
+
+/// What packets come from.
+struct Source {
+    /// If that is known.
+    bytes: Option<u64>,
+    /// How many inputs there are.
+    count: usize,
+    /// The files among them.
+    identities: HashSet<FileIdentity>,
+}
+
+/// Runs a plan; `scan` brings the packets.
+fn drive<'a>(
+    plan: &'a Plan,
+    filters: &'a Filters<'a>,
+    how: How,
+    terminal: &'a Terminal,
+    source: Source,
+    scan: impl FnOnce(&mut Run<'_>) -> Result<(), Failure>,
+) -> Result<Totals, Failure> {
     let tally = Tally::default();
-    let lines_on_terminal = std::io::stdout().is_terminal()
-        && plan
-            .selections
-            .iter()
-            .any(|s| matches!(s.output, Output::Lines | Output::Fields(_) | Output::Json));
+    let lines_on_terminal =
+        std::io::stdout().is_terminal() && plan.selections.iter().any(|selection| selection.output.is_text());
     let mut totals = std::thread::scope(|scope| {
-        let bar = progress::show(scope, how.progress, lines_on_terminal, total_bytes(&inputs), &tally);
+        let bar = progress::show(scope, how.progress, lines_on_terminal, source.bytes, &tally);
         let mut run = Run {
             plan,
             filters,
             tally: &tally,
             terminal,
             is_quiet: how.is_quiet,
-            max: how.max,
-            numbers: match inputs.as_slice() {
+            limits: how.limits,
+            dump: how.dump,
+            by_input: how.by_input,
+            is_new_input: false,
+            numbers: match source.count {
                 _ if !how.number => Numbers::Hidden,
-                [_] => Numbers::Alone,
+                1 => Numbers::Alone,
                 _ => Numbers::WithName,
             },
+            identities: source.identities,
             totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
             sinks: None,
             described: Vec::new(),
             known_losses: Known::default(),
             misfits: Misfits::default(),
         };
-        unread.iter().for_each(|error| run.input_failed(error));
-        let result = run.scan(&inputs, how.jobs).and_then(|()| run.check_untried());
+        let result = scan(&mut run);
         let finished = run.sinks.as_mut().map_or(Ok(()), Sinks::finish);
         if let Some(bar) = bar {
             bar.finish();
+        }
+        if let Some(sinks) = &run.sinks {
+            // What came when no file was left.
+            let unwritten = sinks.unwritten();
+            run.totals.matched.iter_mut().zip(unwritten).for_each(|(matched, lost)| *matched -= lost);
         }
         run.warn_of_misfits();
         run.tell_changes();
@@ -173,9 +241,16 @@ struct Run<'a> {
     tally: &'a Tally,
     terminal: &'a Terminal,
     is_quiet: bool,
-    max: Option<u64>,
+    limits: Limits,
+    dump: Dump,
+    /// Whether each input is counted by itself.
+    by_input: bool,
+    /// Whether nothing of the current input was delivered yet.
+    is_new_input: bool,
     /// What lines begin with.
     numbers: Numbers,
+    /// The files that are read.
+    identities: HashSet<FileIdentity>,
     totals: Totals,
     /// Opened with the first readable input, whose format they take.
     sinks: Option<Sinks<'a>>,
@@ -192,7 +267,8 @@ impl Run<'_> {
     fn scan(&mut self, inputs: &[Input], jobs: Option<usize>) -> Result<(), Failure> {
         let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
-        if apart && jobs > 1 && self.max.is_none() {
+        let is_ordered = self.limits.max.is_some() || self.limits.window.needs_first();
+        if apart && jobs > 1 && !is_ordered {
             self.in_parallel(inputs, jobs)
         } else {
             self.one_by_one(inputs)
@@ -212,13 +288,15 @@ impl Run<'_> {
                     continue;
                 }
             };
-            let (filters, tally, max) = (self.filters, self.tally, self.max);
+            let (filters, tally, limits) = (self.filters, self.tally, self.limits);
             reader.stop_when(Arc::clone(&self.tally.signals.is_any));
             let renderers = self.begin(&mut reader, &inputs[i..])?;
-            let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, max));
+            let scanner = scanner.get_or_insert_with(|| Scanner::new(filters, tally, renderers, limits));
+            let name = reader.input().to_owned();
+            self.is_new_input = true;
             let is_live = reader.input_len().is_none();
             let end = scanner.scan(&mut reader, is_live, |chunk| {
-                self.deliver(chunk)?;
+                self.deliver(&name, chunk)?;
                 if is_live { self.flush() } else { Ok(()) }
             });
             self.ended(end)?;
@@ -230,6 +308,22 @@ impl Run<'_> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Packets of a device, whose filters were checked before it was opened.
+    fn live(&mut self, mut reader: Reader) -> Result<(), Failure> {
+        reader.stop_when(Arc::clone(&self.tally.signals.is_any));
+        self.open_sinks(reader.format())?;
+        let renderers = self.renderers();
+        let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
+        let name = reader.input().to_owned();
+        let end = scanner.scan(&mut reader, true, |chunk| {
+            self.deliver(&name, chunk)?;
+            self.flush()
+        });
+        self.ended(end)?;
+        self.totals.is_satisfied |= scanner.is_satisfied();
         Ok(())
     }
 
@@ -254,7 +348,7 @@ impl Run<'_> {
         };
         let renderers = self.begin(&mut first, &inputs[i..])?;
         drop(first);
-        let (filters, tally) = (self.filters, self.tally);
+        let (filters, tally, limits) = (self.filters, self.tally, self.limits);
         let (queues, receivers): (Vec<_>, Vec<_>) = inputs.iter().map(|_| sync_channel(QUEUE_CHUNKS)).unzip();
         let queues: Vec<Mutex<Option<SyncSender<Delivery>>>> =
             queues.into_iter().map(|queue| Mutex::new(Some(queue))).collect();
@@ -271,11 +365,11 @@ impl Run<'_> {
             let permit = permit;
             let _open = Open(&budget);
             for _ in 0..jobs.min(inputs.len()) {
-                scope.spawn(|| worker(&work, filters, tally, &renderers));
+                scope.spawn(|| worker(&work, filters, tally, &renderers, limits));
             }
             let result = receivers.into_iter().enumerate().try_for_each(|(i, receiver)| {
                 budget.turn_to(i);
-                self.receive(&receiver, |chunk| budget.remove(i, chunk.bytes()))?;
+                self.receive(&inputs[i], &receiver, |chunk| budget.remove(i, chunk.bytes()))?;
                 // Nobody waits for it where no input is left.
                 let _ = permit.send(());
                 Ok(())
@@ -291,13 +385,20 @@ impl Run<'_> {
     /// Writes all chunks of an input, and tells of each when it is written.
     fn receive(
         &mut self,
+        input: &Input,
         receiver: &Receiver<Delivery>,
         mut written: impl FnMut(&Chunk),
     ) -> Result<(), Failure> {
+        let name = match input {
+            Input::File(path) => path.to_string_lossy(),
+            // Standard input is not read beside others.
+            _ => "standard input".into(),
+        };
+        self.is_new_input = true;
         for delivery in receiver {
             match delivery {
                 Delivery::Chunk(chunk) => {
-                    self.deliver(&chunk)?;
+                    self.deliver(&name, &chunk)?;
                     written(&chunk);
                 }
                 Delivery::End(end) => self.ended(end)?,
@@ -322,27 +423,39 @@ impl Run<'_> {
             };
             let format = if self.writes_pcap(format) { with_room_for(inputs, format) } else { format };
             self.refuse_mixed(inputs, format)?;
-            let (mut sinks, opening) = Sinks::open(&self.plan.selections, format, self.terminal)?;
-            if !self.is_quiet {
-                self.warn_of_names(format);
-            }
-            // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
-            // byte, and nothing was written that could be cut.
-            signals::catch(&self.tally.signals, signals::ENDING)?;
-            sinks.empty(opening)?;
-            self.sinks = Some(sinks);
-            self.totals.has_begun = true;
-            self.totals.tell_refused(self.terminal);
+            self.open_sinks(format)?;
         }
-        let sinks = self.sinks.as_mut().expect("opened above");
-        Ok(sinks.begin(self.numbers))
+        Ok(self.renderers())
+    }
+
+    /// Opens the sinks, for packets that begin in this format.
+    fn open_sinks(&mut self, format: Format) -> Result<(), Failure> {
+        let rotation = self.plan.rotation.as_ref().map(|rotation| (rotation, &self.identities));
+        let (mut sinks, opening) = Sinks::open(&self.plan.selections, format, rotation, self.terminal)?;
+        if !self.is_quiet {
+            self.warn_of_names(format);
+        }
+        // Up to here a signal ends the process: a FIFO may never be opened at its other end, nor a pipe bring its first
+        // byte, and nothing was written that could be cut.
+        signals::catch(&self.tally.signals, signals::ENDING)?;
+        sinks.empty(opening)?;
+        self.sinks = Some(sinks);
+        self.totals.has_begun = true;
+        self.totals.tell_refused(self.terminal);
+        Ok(())
+    }
+
+    /// Begins all sinks, once they are open.
+    fn renderers(&mut self) -> Vec<Renderer> {
+        let sinks = self.sinks.as_mut().expect("they are open");
+        sinks.begin(self.numbers, self.dump, self.limits.cut)
     }
 
     /// Refuses inputs of which the outputs cannot have the packets that match, before there is an output. Files that describe other packets than the
     /// first ones are read for that, as far as to a packet that does not fit; what a pipe has is not known.
     fn refuse_mixed(&self, inputs: &[Input], format: Format) -> Result<(), Failure> {
         // With a limit, reading may end before such a packet.
-        if inputs.len() < 2 || self.max.is_some() {
+        if inputs.len() < 2 || self.limits.max.is_some() {
             return Ok(());
         }
         let renderer = |selection: &Selection| match selection.output.path() {
@@ -359,7 +472,7 @@ impl Run<'_> {
             };
             if renderers.iter().any(is_odd) {
                 let tally = Tally::default();
-                let mut scanner = Scanner::new(self.filters, &tally, renderers.clone(), None);
+                let mut scanner = Scanner::new(self.filters, &tally, renderers.clone(), Limits::default());
                 if let End::Fatal(failure) = scanner.scan(&mut reader, false, |_| Ok(())) {
                     return Err(failure);
                 }
@@ -439,15 +552,38 @@ impl Run<'_> {
         }
     }
 
-    fn deliver(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+    fn deliver(&mut self, input: &str, chunk: &Chunk) -> Result<(), Failure> {
         self.totals.packets += chunk.packets;
+        self.count_of_input(input, chunk);
+        self.totals.intervals.add(&chunk.intervals)?;
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
             *total += matched;
         }
         self.totals.calls.add(&chunk.calls)?;
         self.warn_of_losses(&chunk.losses);
         self.misfits.append(&chunk.misfits);
-        self.sinks.as_mut().map_or(Ok(()), |sinks| sinks.write(&chunk.outputs, &chunk.encoded))
+        let Some(sinks) = &mut self.sinks else { return Ok(()) };
+        sinks.write(&chunk.outputs, &chunk.times, &chunk.encoded)?;
+        if sinks.is_full() {
+            self.totals.is_satisfied = true;
+            self.tally.stop();
+        }
+        Ok(())
+    }
+
+    /// Chunks of an input come behind each other, the last of them perhaps empty.
+    fn count_of_input(&mut self, input: &str, chunk: &Chunk) {
+        if !self.by_input {
+            return;
+        }
+        let of_inputs = &mut self.totals.by_input;
+        if std::mem::take(&mut self.is_new_input) {
+            let matched = vec![0; chunk.matched.len()];
+            of_inputs.push(OfInput { name: input.to_owned(), packets: 0, matched });
+        }
+        let Some(current) = of_inputs.last_mut() else { return };
+        current.packets += chunk.packets;
+        current.matched.iter_mut().zip(&chunk.matched).for_each(|(total, matched)| *total += matched);
     }
 
     /// Hands on what is buffered, for a reader that waits for it.
@@ -536,8 +672,8 @@ impl Work<'_> {
     }
 }
 
-fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Renderer]) {
-    let mut scanner = Scanner::new(filters, tally, renderers.to_vec(), None);
+fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Renderer], limits: Limits) {
+    let mut scanner = Scanner::new(filters, tally, renderers.to_vec(), limits);
     while let Some(i) = work.take() {
         let queue = work.queues[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         let (Some(queue), false) = (queue, tally.should_stop()) else { continue };

@@ -1,13 +1,15 @@
 //! One capture through the filters: batches in, chunks of finished output out.
 
-use super::bits::{WORDS, keep_first};
+use super::bits::{WORDS, keep_first, set_bits};
 use crate::decider::Decider;
 use crate::exit::Failure;
+use crate::filter::intervals::Intervals;
 use crate::filter::losses::{Known, Loss};
 use crate::filter::misfits::{InterfaceNames, Misfits};
 use crate::filter::render::{self, Renderer};
 use crate::filter::select::{Filters, ForLinkType};
 use crate::filter::tallies::Tallies;
+use crate::filter::window::Window;
 use crate::signals::Caught;
 use capture::{Batch, Encoded, Reader};
 use pflang::{Calls, Matcher, Packet};
@@ -24,12 +26,16 @@ pub(crate) struct Chunk {
     pub(crate) outputs: Vec<Vec<u8>>,
     /// What its packets have come to.
     pub(super) encoded: Vec<Encoded>,
+    /// The times of packets in it, where an output asks for them.
+    pub(super) times: Vec<Vec<i64>>,
     /// Packets matched, for each filter.
     pub(crate) matched: Vec<u64>,
     /// Packets read.
     pub(crate) packets: u64,
     /// What a program has called.
     pub(crate) calls: Tallies,
+    /// What has matched, by time.
+    pub(super) intervals: Intervals,
     /// What the packets in it have lost, if that was not told in a chunk before.
     pub(super) losses: Vec<Loss>,
     /// Packets that filters could not be asked about.
@@ -69,6 +75,23 @@ pub(crate) enum End {
     Fatal(Failure),
 }
 
+/// What a scan is limited to, and what it counts beside.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// How many packets each filter may match.
+    pub(crate) max: Option<u64>,
+    /// Whether each capture is read to its first match only.
+    pub(super) first_of_each: bool,
+    /// The length of intervals that are counted, in nanoseconds.
+    pub(super) interval_ns: Option<i64>,
+    /// How many bytes of a packet are written at most.
+    pub(super) cut: Option<u32>,
+    /// Which packets are looked at.
+    pub(super) window: Window,
+    /// Whether outputs ask for the times of packets.
+    pub(super) with_times: bool,
+}
+
 /// Scans captures, one after the other.
 pub(crate) struct Scanner<'a> {
     filters: &'a Filters<'a>,
@@ -76,6 +99,9 @@ pub(crate) struct Scanner<'a> {
     renderers: Vec<Renderer>,
     /// How many more matches each filter may have.
     remaining: Vec<u64>,
+    limits: Limits,
+    /// The time of the first packet of all.
+    first_ns: Option<i64>,
     current: Option<(LinkType, ForLinkType)>,
     interface_names: InterfaceNames,
     known_losses: Known,
@@ -90,14 +116,16 @@ impl<'a> Scanner<'a> {
         filters: &'a Filters<'a>,
         tally: &'a Tally,
         renderers: Vec<Renderer>,
-        max: Option<u64>,
+        limits: Limits,
     ) -> Self {
         let count = renderers.len();
         Scanner {
             filters,
             tally,
             renderers,
-            remaining: vec![max.unwrap_or(u64::MAX); count],
+            remaining: vec![limits.max.unwrap_or(u64::MAX); count],
+            limits,
+            first_ns: None,
             current: None,
             interface_names: InterfaceNames::default(),
             known_losses: Known::default(),
@@ -109,6 +137,11 @@ impl<'a> Scanner<'a> {
     /// Whether every filter has had all the matches it may have.
     pub(crate) fn is_satisfied(&self) -> bool {
         // A program without outputs looks at all packets.
+        !self.limits.first_of_each && self.has_all()
+    }
+
+    /// Whether no filter may match any more.
+    fn has_all(&self) -> bool {
         !self.remaining.is_empty() && self.remaining.iter().all(|&remaining| remaining == 0)
     }
 
@@ -121,8 +154,11 @@ impl<'a> Scanner<'a> {
         mut deliver: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> End {
         let (mut consumed, mut packets) = (0, 0);
+        if self.limits.first_of_each {
+            self.remaining.fill(1);
+        }
         let end = loop {
-            if self.tally.should_stop() || self.is_satisfied() {
+            if self.tally.should_stop() || self.has_all() {
                 break End::Done;
             }
             match reader.next_batch() {
@@ -186,6 +222,9 @@ impl<'a> Scanner<'a> {
                 }
                 _ => 0,
             };
+            if let Some(left) = self.limits.window.clear(&mut bits, batch, before, &mut self.first_ns) {
+                matched = left;
+            }
             if matched > self.remaining[i] {
                 keep_first(&mut bits, self.remaining[i]);
                 matched = self.remaining[i];
@@ -193,6 +232,13 @@ impl<'a> Scanner<'a> {
             self.remaining[i] -= matched;
             self.chunk.matched[i] += matched;
             matched_any += matched;
+            if let Some(step_ns) = self.limits.interval_ns {
+                self.chunk.intervals.count(i, step_ns, batch, &bits);
+            }
+            if self.limits.with_times {
+                let times = set_bits(&bits).map(|packet| batch.timestamp_ns(&batch.packets()[packet]));
+                self.chunk.times[i].extend(times);
+            }
             self.chunk.encoded[i] += renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
             if let Renderer::Capture(encoder) = renderer {
                 self.chunk.losses.extend(self.known_losses.look(i, encoder.target(), batch, &bits));
@@ -284,12 +330,15 @@ impl Chunk {
     fn reset(&mut self, filters: usize) {
         self.outputs.resize_with(filters, Vec::new);
         self.outputs.iter_mut().for_each(Vec::clear);
+        self.times.resize_with(filters, Vec::new);
+        self.times.iter_mut().for_each(Vec::clear);
         self.encoded.clear();
         self.encoded.resize(filters, Encoded::default());
         self.matched.clear();
         self.matched.resize(filters, 0);
         self.packets = 0;
         self.calls.clear();
+        self.intervals.clear();
         self.losses.clear();
         self.misfits.clear();
     }

@@ -141,6 +141,11 @@ impl<'a> Filters<'a> {
         })
     }
 
+    /// The filters for this link type, as far as they were compiled.
+    pub(super) fn compiled(&self, linktype: LinkType) -> ForLinkType {
+        self.lock().by_linktype.get(&linktype).cloned().unwrap_or_default()
+    }
+
     /// Whether no packet has come that the filters would have been compiled for.
     pub(crate) fn are_untried(&self) -> bool {
         self.lock().by_linktype.is_empty()
@@ -217,7 +222,9 @@ impl<'a> Filters<'a> {
                 Ok(filter) => {
                     // What a text means for lints hardly depends on the link type: tell them once.
                     let is_first = compiled.existing.insert(i);
-                    let quiet = self.quiet || !is_first;
+                    // One that is printed beside its file is there twice.
+                    let is_twice = i > 0 && self.sources[i - 1] == *source;
+                    let quiet = self.quiet || !is_first || is_twice;
                     Some(language::accept(&compiler, filter, source, self.at, quiet, self.terminal)?)
                 }
                 Err(error) if depends_on_linktype(error.code()) => {

@@ -2,13 +2,16 @@
 
 use crate::blame::Blame;
 use crate::exit::Failure;
+use crate::filter::dump::Dump;
 use crate::filter::names;
 use crate::filter::opening::{self, Opening};
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
+use crate::filter::rotation::{Rotating, Rotation};
 use crate::reader::{Patient, print_over_drawn};
 use crate::terminal::Terminal;
-use capture::{Encoded, Encoder, Format, SnapLength, Writer};
+use capture::{Encoded, Encoder, FileIdentity, Format, SnapLength, Writer};
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -30,6 +33,8 @@ pub(crate) struct Sinks<'a> {
 enum Sink {
     Nothing,
     Capture(Box<Writer<Patient>>),
+    /// A capture of several files.
+    Captures(Box<Rotating>),
     Text(Text),
     /// Its reader has gone.
     Left,
@@ -51,6 +56,7 @@ impl<'a> Sinks<'a> {
     pub(super) fn open(
         selections: &'a [Selection],
         format: Format,
+        rotation: Option<(&Rotation, &HashSet<FileIdentity>)>,
         terminal: &'a Terminal,
     ) -> Result<(Sinks<'a>, Opening), Failure> {
         let mut opening = Opening::of(selections.len());
@@ -63,9 +69,21 @@ impl<'a> Sinks<'a> {
             Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
                 stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
             }
-            Output::Capture(path) => {
-                opening.open(path).map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy()))))
-            }
+            Output::Capture(path) => match rotation {
+                None => opening
+                    .open(path)
+                    .map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy())))),
+                Some((rotation, inputs)) => {
+                    let first = rotation.first(path)?;
+                    let writer = opening.open(&first)?.writer(&first.to_string_lossy());
+                    Ok(Sink::Captures(Box::new(Rotating::new(
+                        path,
+                        rotation.clone(),
+                        writer,
+                        inputs.clone(),
+                    ))))
+                }
+            },
         };
         let sinks = selections.iter().map(open).collect::<Result<_, _>>()?;
         Ok((Sinks { sinks, selections, terminal, format }, opening))
@@ -74,7 +92,12 @@ impl<'a> Sinks<'a> {
     /// Empties the files that were opened: all that the run needs is there.
     pub(super) fn empty(&mut self, opening: Opening) -> Result<(), Failure> {
         for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
-            if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output)
+            let writer = match sink {
+                Sink::Capture(writer) => writer,
+                Sink::Captures(rotating) => rotating.writer(),
+                _ => continue,
+            };
+            if let Output::Capture(path) = &selection.output
                 && writer.name() != STDOUT
             {
                 opening::empty(writer.sink_mut(), path)?;
@@ -85,32 +108,61 @@ impl<'a> Sinks<'a> {
     }
 
     /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
-    /// with these numbers on lines.
-    pub(crate) fn begin(&mut self, numbers: Numbers) -> Vec<Renderer> {
+    /// with these numbers on lines, and these bytes below them; `cut` is how many bytes of a packet are written at most.
+    pub(crate) fn begin(&mut self, numbers: Numbers, dump: Dump, cut: Option<u32>) -> Vec<Renderer> {
         let format = self.format;
-        let target = |path: &Path| names::target(path, format);
+        let target = |path: &Path| names::cut_target(path, format, cut);
         for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
-            if let (Sink::Capture(writer), Output::Capture(path)) = (sink, &selection.output) {
-                writer.begin(target(path));
+            match (sink, &selection.output) {
+                (Sink::Capture(writer), Output::Capture(path)) => writer.begin(target(path)),
+                (Sink::Captures(rotating), Output::Capture(path)) => rotating.begin(target(path)),
+                _ => {}
             }
         }
         self.selections
             .iter()
             .map(|selection| match &selection.output {
                 Output::Count => Renderer::Count,
-                Output::Lines => Renderer::Lines(numbers),
+                Output::Lines => Renderer::Lines(numbers, dump),
                 Output::Calls => Renderer::Calls(numbers),
                 Output::Fields(columns) => Renderer::of_columns(columns),
                 Output::Json => Renderer::of_objects(),
-                Output::Capture(path) => Renderer::Capture(Encoder::new(target(path))),
+                Output::Capture(path) => {
+                    let encoder = Encoder::new(target(path));
+                    Renderer::Capture(match cut {
+                        Some(cut) => encoder.cutting(cut),
+                        None => encoder,
+                    })
+                }
             })
             .collect()
     }
 
     /// Writes the finished output of each filter, also behind one that failed: what goes elsewhere is not torn by that.
-    pub(crate) fn write(&mut self, outputs: &[Vec<u8>], encoded: &[Encoded]) -> Result<(), Failure> {
-        let mut outputs = outputs.iter().zip(encoded);
-        self.each(|sink| outputs.next().map_or(Ok(()), |(output, &encoded)| sink.write(output, encoded)))
+    pub(crate) fn write(
+        &mut self,
+        outputs: &[Vec<u8>],
+        times: &[Vec<i64>],
+        encoded: &[Encoded],
+    ) -> Result<(), Failure> {
+        let mut outputs = outputs.iter().zip(times).zip(encoded);
+        self.each(|sink| {
+            outputs.next().map_or(Ok(()), |((output, times), &encoded)| sink.write(output, times, encoded))
+        })
+    }
+
+    /// Whether an output has as many files as it may have.
+    pub(super) fn is_full(&self) -> bool {
+        self.sinks.iter().any(|sink| matches!(sink, Sink::Captures(rotating) if rotating.is_full()))
+    }
+
+    /// Packets of each filter that came when its output was full.
+    pub(super) fn unwritten(&self) -> Vec<u64> {
+        let unwritten = |sink: &Sink| match sink {
+            Sink::Captures(rotating) => rotating.unwritten(),
+            _ => 0,
+        };
+        self.sinks.iter().map(unwritten).collect()
     }
 
     /// Hands everything to the system.
@@ -174,8 +226,9 @@ impl<'a> Sinks<'a> {
 }
 
 impl Sink {
-    fn write(&mut self, output: &[u8], encoded: Encoded) -> Result<(), Failure> {
+    fn write(&mut self, output: &[u8], times: &[i64], encoded: Encoded) -> Result<(), Failure> {
         match self {
+            Sink::Captures(rotating) => rotating.write(output, times, encoded),
             Sink::Nothing | Sink::Left | Sink::Failed => Ok(()),
             Sink::Capture(writer) => {
                 writer.write_encoded(output, encoded).map_err(|error| Failure::capture(&error))
@@ -187,6 +240,9 @@ impl Sink {
     fn flush(&mut self) -> Result<(), Failure> {
         match self {
             Sink::Capture(writer) => writer.flush().map_err(|error| Failure::capture(&error)),
+            Sink::Captures(rotating) if !rotating.is_full() => {
+                rotating.writer().flush().map_err(|error| Failure::capture(&error))
+            }
             _ => Ok(()),
         }
     }
@@ -194,6 +250,9 @@ impl Sink {
     fn finish(&mut self) -> Result<(), Failure> {
         match self {
             Sink::Capture(writer) => writer.complete().map_err(|error| Failure::capture(&error)),
+            Sink::Captures(rotating) if !rotating.is_full() => {
+                rotating.writer().complete().map_err(|error| Failure::capture(&error))
+            }
             // Where nothing matches, the header alone.
             Sink::Text(text) => text.write(&[]).map_err(|error| Failure::writing(STDOUT, &error)),
             _ => Ok(()),

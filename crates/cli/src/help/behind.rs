@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 /// The texts of one command.
 #[derive(Debug)]
 pub(crate) struct Behind {
-    /// What nobody can do without: a line each, also in `--help`.
+    /// What nobody can do without: a line each, also in `-h`.
     pub(crate) first: &'static [&'static str],
     /// More of it: a paragraph each.
     pub(crate) notes: &'static [&'static str],
@@ -27,7 +27,7 @@ pub(crate) struct Table {
 }
 
 impl Behind {
-    /// For `--help`.
+    /// For `-h`.
     pub(super) fn brief(&self) -> String {
         [self.first.join("\n"), self.examples()]
             .into_iter()
@@ -71,6 +71,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
     match command {
         "" => &SLUSS,
         "filter" => &FILTER,
+        "info" => &INFO,
         "match" => &MATCH,
         "compile" => &COMPILE,
         "explain" => &EXPLAIN,
@@ -136,13 +137,13 @@ const SLUSS: Behind = Behind {
 const FILTER: Behind = Behind {
     notes: &[
         "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. FILTER is \
-         pcap-filter(7) text, or @FILE that holds it. Without -o, --count and --json, packets go to a terminal as lines, and to a \
-         pipe as a capture.",
+         pcap-filter(7) text, or @FILE that holds it. Without -o, --count, --fields, --csv and --json, a line is \
+         printed for each packet, on a terminal and into a pipe; a capture goes to a pipe with `-o -`. With -i, packets of a device take the place of captures, and all words are the filter.",
     ],
     examples: &[
         "sluss filter 'tcp port 80' trace.pcap -o web.pcap",
-        "sluss filter --count 'host in {192.0.2.1, 2001:db8::/32}' *.pcapng.zst",
         "sluss filter trace.pcap -f arp -o arp.pcap -f 'port 53' -o dns.pcap",
+        "sluss filter -i eth0 -w web.pcap tcp port 80",
     ],
     exit_codes: &[
         ("0", "at least one packet matched, or --no-fail"),
@@ -150,8 +151,27 @@ const FILTER: Behind = Behind {
         WRONG_FILTER,
         REFUSED,
         INTERNAL,
-        ("5", "an input is damaged, cut off, unreadable or no capture"),
-        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM; the output is whole"),
+        ("5", "damaged, cut off or no capture; more lost than --max-loss"),
+        ("129, 130 and 143", "ended by SIGHUP, SIGINT or SIGTERM (with -i: 0 or 1)"),
+    ],
+    ..NOTHING
+};
+
+const INFO: Behind = Behind {
+    notes: &[
+        "FILE is a pcap or pcapng capture (plain, gzip or zstd, told by content), a folder, a glob or `-`. Each is read to its end. Bytes are \
+         those on the wire; times are the earliest and the latest of a packet, in UTC.",
+    ],
+    examples: &[
+        "sluss info trace.pcap",
+        "sluss info --json captures/ | jq -r 'select(.complete | not).file'",
+    ],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_FLAG,
+        REFUSED,
+        INTERNAL,
+        ("5", "a capture is damaged, cut off, unreadable or none"),
     ],
     ..NOTHING
 };

@@ -1,4 +1,4 @@
-//! Help in two lengths: `sluss filter --help`, or `-h`, fits a terminal of 24 lines; `sluss help filter` is all there is.
+//! Help in two lengths: `sluss filter -h` fits a terminal of 24 lines; `sluss filter --help`, or `sluss help filter`, is all there is.
 //!
 //! Both come from the one definition of the flags in `args`. What the short one leaves out is marked there (`hide_short_help`), and what is
 //! said at greater length in the other has a `long_help`. Clap would print the long form with each flag in a paragraph of its own; here it keeps
@@ -27,9 +27,9 @@ pub(crate) fn command() -> Command {
 }
 
 /// The definition whose help fits a terminal. Man pages and completions are written once, when sluss is packaged or installed; `quickcheck` is for
-/// those who work on compilers, `snsh` for those who know it from Snabb, and `new` for those who read how to write an app.
+/// those who work on compilers, `snsh` for those who know it from Snabb, and `new` for those who read how to write an app; `top` lists what `ps` does.
 pub(crate) fn short() -> Command {
-    let hidden = ["new", "quickcheck", "snsh", "completions", "man"];
+    let hidden = ["new", "quickcheck", "snsh", "ps", "completions", "man"];
     let command = hidden
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, |below| below.hide(true)));
@@ -69,8 +69,8 @@ fn takes_value(command: &Command, option: &std::ffi::OsStr) -> bool {
 
 /// A guess from the words alone is good enough: the two definitions take the same command lines, and differ in their help only.
 fn is_all_asked_for(words: impl Iterator<Item = OsString>) -> bool {
-    let mut words = words.skip(1);
-    words.next().is_some_and(|word| word == "help")
+    let mut words = words.skip(1).take_while(|word| word != "--").peekable();
+    words.peek().is_some_and(|word| word == "help") || words.any(|word| word == "--help")
 }
 
 /// With a change made to the command and to all below it; `asked` is how all the help of the command is asked for.
@@ -87,7 +87,7 @@ fn brief(command: Command, asked: &str) -> Command {
     command
         .mut_args(|arg| if arg.is_hide_short_help_set() { arg } else { arg.help_heading(None) })
         .disable_help_flag(true)
-        .arg(help_flag(format!("Print help in brief; `{asked}` prints all")))
+        .arg(help_flag("Print help in brief; --help prints all".to_owned()))
         .after_help(told)
 }
 
@@ -96,7 +96,7 @@ fn in_full(command: Command, asked: &str) -> Command {
     command
         .mut_args(arg_in_full)
         .disable_help_flag(true)
-        .arg(help_flag("Print help in brief".to_owned()))
+        .arg(help_flag("Print help in brief (-h), or all of it (--help)".to_owned()))
         .after_help(told)
 }
 
@@ -166,8 +166,9 @@ mod tests {
     #[test]
     fn all_is_asked_for_by_word() {
         let is_asked = |line: &str| is_all_asked_for(line.split(' ').map(OsString::from));
-        assert!(is_asked("sluss help filter") && is_asked("sluss help"));
-        assert!(!is_asked("sluss filter --help") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+        assert!(is_asked("sluss help filter") && is_asked("sluss help") && is_asked("sluss filter --help"));
+        assert!(!is_asked("sluss filter -h") && !is_asked("sluss filter help -h") && !is_asked("sluss"));
+        assert!(!is_asked("sluss filter x.pcap -- --help"));
         assert_eq!(
             (how_to_ask("sluss"), how_to_ask("sluss bench engine")),
             ("sluss help".into(), "sluss help bench engine".into())

@@ -2,9 +2,11 @@
 
 use crate::args::{MatchArgs, PfmatchArgs, ProgramArgs};
 use crate::exit::{Failure, Outcome};
+use crate::filter::dump::Dump;
 use crate::filter::places;
 use crate::filter::plan::{Output, Plan, Selection, is_stdin_empty};
 use crate::filter::run::{How, Totals, run as run_plan};
+use crate::filter::scan::Limits;
 use crate::filter::select::{Filters, ProgramOptions, UNCLAIMED};
 use crate::language::{self, FilterText};
 use crate::message::Message;
@@ -20,7 +22,7 @@ pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let mut options = options(&args.pfmatch);
     check(args, &source, &options)?;
     options.handlers = args.output.iter().map(|(handler, _)| handler.clone()).collect();
-    let plan = Plan { selections: selections(args), inputs };
+    let plan = Plan::new(selections(args), inputs);
     if writes_to_stdout(&plan) && args.count {
         return Err(Failure::user("`--count` and a capture cannot both go to standard output")
             .help("write the capture to a file"));
@@ -30,9 +32,11 @@ pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Fail
         Filters::new(vec![&source], Some(options), &none, (&args.language, args.at, args.quiet), terminal);
     let how = How {
         is_quiet: args.quiet,
-        max: None,
+        limits: Limits::default(),
         jobs: args.jobs,
         number: args.number,
+        dump: Dump::default(),
+        by_input: false,
         progress: args.progress,
     };
     let totals = run_plan(&plan, &filters, how, terminal)?;

@@ -10,12 +10,28 @@ use std::path::Path;
 
 /// What is said of such a word; nothing where it was meant as a flag.
 pub(super) fn failure(told: &Error, usage: &Usage) -> Option<Failure> {
-    let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
-        (told.kind(), told.get(ContextKind::InvalidArg))
-    else {
-        return None;
+    let Some(ContextValue::String(flag)) = told.get(ContextKind::InvalidArg) else { return None };
+    let is_empty =
+        matches!(told.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    match told.kind() {
+        ErrorKind::UnknownArgument => {}
+        // A file behind a flag begins as other flags do.
+        ErrorKind::InvalidValue if is_empty => {
+            let is_file = |word: &OsStr| {
+                word.as_bytes().starts_with(b"-") && word.len() > 2 && Path::new(word).exists()
+            };
+            let (before, word) = usage.word(&is_file)?;
+            let before = before?;
+            let help = format!("the value of `{before}` is written `{before}={}`", shell_word(word));
+            return Some(Failure::user(format_args!("`{}` is taken for a flag", word.display())).help(help));
+        }
+        _ => return None,
+    }
+    // Letters before the one that is no flag may be flags.
+    let is_file = |word: &OsStr| {
+        flag.len() == 2 && word.as_bytes().starts_with(b"-") && word.len() > 2 && Path::new(word).exists()
     };
-    let is_it = |word: &OsStr| word.as_bytes().starts_with(flag.as_bytes());
+    let is_it = |word: &OsStr| word.as_bytes().starts_with(flag.as_bytes()) || is_file(word);
     let (before, word) = usage.word(&is_it).filter(|_| flag.starts_with('-'))?;
     let help = match before {
         Some(before) => format!("the value of `{before}` is written `{before}={}`", shell_word(word)),

@@ -14,8 +14,7 @@ use crate::words::{self, Known};
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory};
 use pflang::{Backend, Code, Compiler};
-use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::ExitCode;
@@ -82,14 +81,12 @@ fn without_command(told: &Error) -> Option<Failure> {
 
 /// What there is in place of a command line of tcpdump in which this word is the first that is wrong.
 fn in_place_of(word: &str) -> String {
-    if is_of_all_devices(0) {
-        return format!("`sluss run` captures from a network device, and {}", live::ONE_DEVICE);
-    }
     if let Some(command) = piped(&typed(0)) {
         return format!("lines show no more of a packet than its headers, and tcpdump all: `{command}`");
     }
     let device = live(0).map(|command| format!("of a device, as root, by `{command}`"));
-    match (translated(0), tcpdump::instead_of("filter", word), device) {
+    let command = translated(0).or_else(|| live::of_captures(&typed(0)));
+    match (command, tcpdump::instead_of("filter", word), device) {
         (None, _, None)
             if let Some((flag, instead)) = without_counterpart(&typed(0))
                 && word != format!("-{flag}") =>
@@ -139,7 +136,7 @@ fn piped(words: &[OsString]) -> Option<String> {
         && !others.iter().any(is_other_output)
         && translated::line(&others).is_some_and(|line| line.output.is_none());
     let to_stdout = [&["-w".into(), "-".into()][..], &others].concat();
-    let command = known(|known| translated::translated(&to_stdout, known, false)).filter(|_| is_meant)?;
+    let command = known(|known| translated::translated(&to_stdout, known)).filter(|_| is_meant)?;
     Some(format!("{command} | tcpdump -r - {flags}"))
 }
 
@@ -171,35 +168,16 @@ fn split_off_printing(words: &[OsString]) -> (String, Vec<OsString>) {
     if is_asked_for { (flags.join(" "), others) } else { (String::new(), words.to_vec()) }
 }
 
-/// The command for a capture from a device, if the words behind so many of ours ask for one: they name it, or say where to write, and
-/// nothing that is read.
+/// The command for a capture from a device, if the words behind so many of ours ask for one.
 fn live(before: usize) -> Option<String> {
     let (printing, words) = split_off_printing(&typed(before));
-    let line = translated::line(&words)?;
-    let is_input = |word: &&OsStr| words::is_called_capture(word) || words::exists(word);
-    let is_asked_for = line.device.is_some() || line.output.is_some() && !line.words.iter().any(is_input);
-    if is_asked_for { live::live(&line, &printing) } else { None }
-}
-
-/// What is added for `sluss filter` where a device is asked for.
-fn with_device() -> String {
-    let before = words_to_command();
-    if is_of_all_devices(before) {
-        return format!("; {}", live::ONE_DEVICE);
-    }
-    live(before).map_or(String::new(), |command| format!(": as root, `{command}`"))
-}
-
-/// Whether the words behind so many of ours ask for a capture from all devices.
-fn is_of_all_devices(before: usize) -> bool {
-    let (_, words) = split_off_printing(&typed(before));
-    translated::line(&words).is_some_and(|line| live::is_of_all(&line))
+    live::live(&words, &printing)
 }
 
 /// The command for a command line of tcpdump behind so many words of ours.
 fn translated(before: usize) -> Option<String> {
     let line = typed(before);
-    known(|known| translated::translated(&line, known, !std::io::stdout().is_terminal()))
+    known(|known| translated::translated(&line, known))
 }
 
 fn known<T>(ask: impl FnOnce(Known<'_>) -> T) -> T {
@@ -237,17 +215,17 @@ fn from_tcpdump(command: &str, told: &Error) -> Option<Failure> {
         ErrorKind::UnknownArgument => {
             let words = tcpdump::instead_of(command, flag)?;
             let what = format_args!("`{flag}` is a flag of tcpdump that `sluss {command}` does not have");
-            let device = if command == "filter" { with_device() } else { String::new() };
+            let device = if command == "filter" { live(words_to_command()) } else { None };
             let instead = match command {
                 // The device has a command of its own.
-                _ if !device.is_empty() => String::new(),
+                _ if let Some(device) = device => format!(": `{device}`"),
                 "filter" if tcpdump::prints_more(flag) => format!(": `{}`", through_tcpdump(flag)),
                 // Where the flag only has to go.
                 "filter" => translated(words_to_command())
                     .map_or(String::new(), |command| format!("; without it: `{command}`")),
                 _ => String::new(),
             };
-            Some(Failure::user(what).help(format_args!("{words}{instead}{device}")))
+            Some(Failure::user(what).help(format_args!("{words}{instead}")))
         }
         ErrorKind::ValueValidation if flag.starts_with("--jobs ") => {
             let Some(ContextValue::String(value)) = told.get(ContextKind::InvalidValue) else { return None };

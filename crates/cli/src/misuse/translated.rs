@@ -9,10 +9,16 @@ const LEFT_OUT: &[u8] = b"#eKlnNOpqStUv";
 /// The same with a value: how large the buffer is, who runs it.
 const LEFT_OUT_WITH_VALUE: &[u8] = b"BZ";
 
+/// Flags that print bytes of packets, as ours do.
+const OF_BYTES: &[u8] = b"xXA";
+
 /// Whether a flag of one letter has a counterpart, or changes nothing.
 pub(super) fn is_known(letter: char) -> bool {
     u8::try_from(letter).is_ok_and(|letter| {
-        LEFT_OUT.contains(&letter) || LEFT_OUT_WITH_VALUE.contains(&letter) || b"rFiswc".contains(&letter)
+        LEFT_OUT.contains(&letter)
+            || OF_BYTES.contains(&letter)
+            || LEFT_OUT_WITH_VALUE.contains(&letter)
+            || b"rFiswc".contains(&letter)
     })
 }
 
@@ -26,10 +32,6 @@ pub(super) struct Line<'a> {
     /// What is captured from.
     pub(super) device: Option<&'a OsStr>,
     pub(super) output: Option<&'a OsStr>,
-    /// How many bytes of each packet are captured; a capture that is read has what it has.
-    pub(super) snaplen: Option<&'a OsStr>,
-    /// Whether frames for other stations are left alone.
-    pub(super) is_not_promiscuous: bool,
     /// Our flags, as they are written, with that for the output.
     flags: Vec<String>,
     /// Whether there are others than that.
@@ -37,13 +39,10 @@ pub(super) struct Line<'a> {
 }
 
 /// The command for these words; none where a flag has no counterpart.
-pub(super) fn translated(words: &[OsString], known: Known<'_>, lines_into_pipe: bool) -> Option<String> {
-    let Line { words, files, filter_file, mut flags, device: None, .. } = line(words)? else { return None };
+pub(super) fn translated(words: &[OsString], known: Known<'_>) -> Option<String> {
+    let Line { words, files, filter_file, flags, device: None, .. } = line(words)? else { return None };
     let [before, filter, behind] = parted(&words, known, !files.is_empty());
     let inputs = [&files, before, behind].concat();
-    if flags.is_empty() && lines_into_pipe {
-        flags.push("--lines".to_owned());
-    }
     let mut rest: Vec<String> = inputs.iter().map(file_word).collect();
     if rest.is_empty() {
         rest.push("FILE".to_owned());
@@ -83,15 +82,24 @@ fn letters_of<'a>(
     words: &mut impl Iterator<Item = &'a OsStr>,
     line: &mut Line<'a>,
 ) -> Option<()> {
-    let at = letters.iter().position(|letter| !LEFT_OUT.contains(letter));
-    line.is_not_promiscuous |= letters[..at.unwrap_or(letters.len())].contains(&b'p');
+    let is_bare = |letter: &u8| LEFT_OUT.contains(letter) || OF_BYTES.contains(letter);
+    let at = letters.iter().position(|letter| !is_bare(letter));
+    let shown: String = letters[..at.unwrap_or(letters.len())]
+        .iter()
+        .filter(|letter| OF_BYTES.contains(letter))
+        .map(|&letter| char::from(letter))
+        .collect();
+    if !shown.is_empty() {
+        line.flags.push(format!("-{shown}"));
+        line.has_more = true;
+    }
     let Some((&letter, value)) = at.and_then(|at| letters[at..].split_first()) else { return Some(()) };
     let value = if value.is_empty() { words.next()? } else { OsStr::from_bytes(value) };
     match letter {
         b'r' => line.files.push(value),
         b'F' => line.filter_file = Some(value),
         b'i' => line.device = Some(value),
-        b's' => line.snaplen = Some(value),
+        b's' => {}
         b'w' => {
             line.flags.push(format!("-o {}", file_word(value)));
             line.output = Some(value);
@@ -112,11 +120,11 @@ mod tests {
 
     #[test]
     fn words_of_tcpdump_keep_their_meaning() {
-        let of = |line: &str, into_pipe| {
+        let of = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let exists = |word: &OsStr| word == "src" || word == "-";
             let known = Known { exists: &exists, is_filter: &|_| false, begins_filter: &|_| false };
-            translated(&words, known, into_pipe)
+            translated(&words, known)
         };
         for (line, command) in [
             ("-r x.pcap -nn port 80", "sluss filter 'port 80' x.pcap"),
@@ -131,14 +139,14 @@ mod tests {
             ("-r - -- tcp[13] = -1", "sluss filter 'tcp[13] = -1' -"),
             ("-r -x.pcap -w -y -- -1 = 2", "sluss filter ./-x.pcap -o ./-y -- '-1 = 2'"),
             ("-r =x -F -f", "sluss filter -F ./-f '=x'"),
+            ("-nXXr x.pcap tcp", "sluss filter 'tcp' x.pcap -XX"),
         ] {
-            assert_eq!(of(line, false).as_deref(), Some(command), "{line}");
+            assert_eq!(of(line).as_deref(), Some(command), "{line}");
         }
-        assert_eq!(of("-r x.pcap tcp", true).as_deref(), Some("sluss filter 'tcp' x.pcap --lines"));
-        assert_eq!(of("-r x.pcap -w -", true).as_deref(), Some("sluss filter x.pcap -o -"));
+        assert_eq!(of("-r x.pcap -w -").as_deref(), Some("sluss filter x.pcap -o -"));
         // What would do something else, or is not whole.
-        for line in ["-i eth0 tcp", "-r x.pcap -X", "-r", "-F rules -r x.pcap tcp", "--number tcp"] {
-            assert_eq!(of(line, false), None, "{line}");
+        for line in ["-i eth0 tcp", "-r", "-F rules -r x.pcap tcp", "--number tcp"] {
+            assert_eq!(of(line), None, "{line}");
         }
     }
 }

@@ -44,6 +44,13 @@ const CONFLICTS: &[Conflict] = &[
     },
     Conflict {
         command: "filter",
+        one: &["interface"],
+        other: &["read"],
+        why: "packets are those of a device, or of captures",
+        help: "leave one of them out; `-w` writes what is captured",
+    },
+    Conflict {
+        command: "filter",
         one: &["filter"],
         other: &["filter_file"],
         why: "each gives a filter",
@@ -133,10 +140,11 @@ const MISSING: &[(&str, &str, &str, &str)] = &[
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
         &["capture", "sniff", "listen", "live"],
-        "`sluss run` captures, with the app `af_packet`; `sluss -i eth0 tcp` is answered with a graph that does",
+        "`sluss filter -i eth0 tcp` captures from a device; `sluss run` with the app `af_packet`, in a graph",
     ),
     (&["read", "show", "print", "view", "dump", "cat"], "`sluss filter --lines FILTER FILE` prints packets"),
     (&["count"], "`sluss filter --count FILTER FILE`"),
+    (&["stat", "stats", "capinfos", "about"], "`sluss info FILE` says what is in a capture"),
     (
         &["select", "grep", "extract", "split", "merge", "convert"],
         "`sluss filter FILTER FILE -o OUT`; `sluss filter -h` shows more",

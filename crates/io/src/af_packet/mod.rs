@@ -50,6 +50,8 @@ mod framing;
 mod intake;
 mod offload;
 #[allow(unsafe_code)]
+pub(crate) mod ring;
+#[allow(unsafe_code)]
 mod socket;
 #[cfg(test)]
 mod tests;

@@ -274,13 +274,7 @@ impl Socket {
     }
 
     fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
-        let len = size_of::<T>() as libc::socklen_t;
-        // SAFETY: the value is initialised and of the length given; the kernel reads it during the call only. A pointer in
-        // it (of `sock_fprog`) points to what lives as long as the call of this function.
-        check(unsafe {
-            libc::setsockopt(self.fd.as_raw_fd(), level, option, (&raw const *value).cast(), len)
-        })?;
-        Ok(())
+        set(self.fd.as_fd(), level, option, value)
     }
 
     /// Frames that the kernel has dropped since this was asked before, since the socket's queue was full.
@@ -419,7 +413,7 @@ const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), 
 const EMPTY_MESSAGE: libc::mmsghdr = unsafe { std::mem::zeroed() };
 
 /// The address of a device, for frames of a protocol.
-fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
+pub(super) fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
     // SAFETY: the address is plain numbers, for which zeroes will do.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -428,7 +422,21 @@ fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
     address
 }
 
-fn index_of(device: &str) -> io::Result<u32> {
+/// Sets an option of a socket.
+pub(super) fn set<T>(
+    fd: BorrowedFd<'_>,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
+    let len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the value is initialised and of the length given; the kernel reads it during the call only. A pointer in
+    // it (of `sock_fprog`) points to what lives as long as the call of this function.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const *value).cast(), len) })?;
+    Ok(())
+}
+
+pub(super) fn index_of(device: &str) -> io::Result<u32> {
     let name = CString::new(device).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
     // SAFETY: the name ends with a zero, and is only read.
     match unsafe { libc::if_nametoindex(name.as_ptr()) } {
@@ -437,6 +445,6 @@ fn index_of(device: &str) -> io::Result<u32> {
     }
 }
 
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

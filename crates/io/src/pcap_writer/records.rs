@@ -216,7 +216,7 @@ impl Encoder {
     pub(super) fn whole(&self, buffer: &[u8], is_begin: bool, done: usize, counted: usize) -> (usize, u64) {
         let mut whole = 0;
         let mut lost = 0;
-        for RecordSpan { range, is_packet } in self.spans(buffer, is_begin) {
+        for RecordSpan { range, is_packet, .. } in self.spans(buffer, is_begin) {
             if range.end <= done {
                 whole = range.end;
             } else {

@@ -1,0 +1,37 @@
+//! Flags of `sluss filter` for work on capture files: parts of them by time and number, and outputs of several files.
+
+use crate::filter::window::{Moment, NumberRange, moment, number_range};
+use crate::values::{at_least, span};
+use clap::Args;
+use std::time::Duration;
+
+/// Which packets of captures are looked at, and how outputs are split.
+#[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Capture files")]
+pub(crate) struct FilesArgs {
+    /// Packets from this time on: 2026-11-21T23:16:20, 23:16:20, +30s.
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = moment,
+        conflicts_with = "interface",
+        hide_short_help = true,
+        long_help = "Packets from this time on, in UTC: 2026-11-21T23:16:20.5, a time of day (on the date of the first packet), or +30s (behind the first packet)"
+    )]
+    pub(crate) since: Option<Moment>,
+    /// Packets before this time.
+    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with = "interface", hide_short_help = true)]
+    pub(crate) until: Option<Moment>,
+    /// Packets with these numbers in their capture, as -# prints them: 100-200.
+    #[arg(long, value_name = "N-M", value_parser = number_range, conflicts_with = "interface", hide_short_help = true)]
+    pub(crate) range: Option<NumberRange>,
+    /// Begin another file before one has more bytes: out-00001.pcap, …
+    #[arg(long, value_name = "N", requires = "output", value_parser = at_least(1_u64), conflicts_with_all = ["split_seconds", "split_packets", "file_size", "rotate_seconds"], hide_short_help = true)]
+    pub(crate) split_bytes: Option<u64>,
+    /// The same after so much time, counted from the first packet.
+    #[arg(long, value_name = "TIME", requires = "output", value_parser = span, conflicts_with_all = ["split_packets", "file_size", "rotate_seconds"], hide_short_help = true)]
+    pub(crate) split_seconds: Option<Duration>,
+    /// The same after so many packets.
+    #[arg(long, value_name = "N", requires = "output", value_parser = at_least(1_u64), conflicts_with_all = ["file_size", "rotate_seconds"], hide_short_help = true)]
+    pub(crate) split_packets: Option<u64>,
+}
