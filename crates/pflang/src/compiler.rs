@@ -42,6 +42,8 @@ pub struct Compiler {
     prefetch_distance: u32,
     baseline: bool,
     tables: bool,
+    /// Clauses of a list from which on they are looked up.
+    pub(crate) many: usize,
     pub(crate) inputs: Vec<String>,
     pub(crate) substitutions: BTreeMap<String, String>,
 }
@@ -75,6 +77,7 @@ impl Compiler {
             prefetch_distance: Self::PREFETCH_DISTANCE,
             baseline: false,
             tables: true,
+            many: crate::classifier::MANY,
             inputs: Vec::new(),
             substitutions: BTreeMap::new(),
         }
@@ -209,6 +212,18 @@ impl Compiler {
     pub fn substitute(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.substitutions.insert(name.into(), text.into());
         self
+    }
+
+    /// Lists and programs of so many clauses look them up in tables; others, and with `usize::MAX` all, ask one test after the other.
+    #[doc(hidden)]
+    pub fn look_up_from(mut self, clauses: usize) -> Self {
+        self.many = clauses;
+        self
+    }
+
+    /// Whether clauses may be looked up.
+    pub(crate) fn may_look_up(&self) -> bool {
+        self.tables && lower::is_plain(self.linktype)
     }
 
     /// The link type this compiler compiles for.
