@@ -221,9 +221,9 @@ impl Compiler {
         self
     }
 
-    /// Whether clauses may be looked up.
-    pub(crate) fn may_look_up(&self) -> bool {
-        self.tables && lower::is_plain(self.linktype)
+    /// Whether clauses may be looked up where there are so many.
+    pub(crate) fn may_look_up_of(&self, clauses: usize) -> bool {
+        self.tables && clauses >= self.many / crate::classifier::FEW && lower::is_plain(self.linktype)
     }
 
     /// The link type this compiler compiles for.

@@ -6,6 +6,7 @@
 //! ```
 //! What a table does not say of a term is its check, which is made when the table has led to it.
 
+use super::BURST;
 use super::key::Key;
 use super::term::{DPORT, DST, Dim, SPORT, SRC, Term};
 use crate::lower::Class;
@@ -61,6 +62,8 @@ struct RuleTable<A> {
     rules: Rules<A>,
     /// By rule: its clause.
     clauses: Vec<u32>,
+    /// Whether a rule needs a check.
+    is_checked: bool,
 }
 
 /// A term of a clause, by its number among all terms.
@@ -133,7 +136,7 @@ impl Table {
                     rule(placed, &all, src.0..=src.1, dst.0..=dst.1)
                 })
                 .collect();
-            Kind::Rules6(RuleTable { rules: built(&rules, limit)?, clauses })
+            Kind::Rules6(RuleTable::new(&rules, clauses, limit)?)
         } else {
             let all: Vec<Dim> = wide.into_iter().flatten().chain([Dim::Port(0), Dim::Port(1)]).collect();
             let range = |placed: &Placed<'_>, dim: Option<Dim>| {
@@ -144,7 +147,7 @@ impl Table {
                 .iter()
                 .map(|placed| rule(placed, &all, range(placed, wide[0]), range(placed, wide[1])))
                 .collect();
-            Kind::Rules4(RuleTable { rules: built(&rules, limit)?, clauses }, wide)
+            Kind::Rules4(RuleTable::new(&rules, clauses, limit)?, wide)
         };
         let dims = wide.into_iter().flatten().collect();
         Some(Table { first: first(terms), dims, terms: terms.len(), kind })
@@ -173,12 +176,8 @@ impl Table {
                 first_of(map.find(key.v6[end]), lists, best, holds)
             }
             Kind::Rules4(table, wide) => {
-                let number = |dim: Option<Dim>| match dim {
-                    Some(Dim::V4(end)) => key.v4[end],
-                    Some(Dim::Input(slot)) => row.get(slot as usize).copied().unwrap_or(0),
-                    _ => 0,
-                };
-                let key = rule_key(key, number(wide[0]), number(wide[1]));
+                let [a, b] = wide.map(|dim| wide_number(dim, key, row));
+                let key = rule_key(key, a, b);
                 let found = table.rules.find_with(&key, scratch, &mut holds);
                 found.map_or(best, |rule| best.min(table.clauses[rule as usize]))
             }
@@ -189,6 +188,54 @@ impl Table {
                 let key = rule_key(key, key.v6[0], key.v6[1]);
                 let found = table.rules.find_with(&key, scratch, &mut holds);
                 found.map_or(best, |rule| best.min(table.clauses[rule as usize]))
+            }
+        }
+    }
+
+    /// The same for packets, whose rows of numbers have this width. `holds` answers checks about a packet.
+    pub(super) fn find_each(
+        &self,
+        keys: &[Key],
+        (rows, width): (&[u32], usize),
+        best: &mut [u32],
+        scratch: &mut Scratch,
+        mut holds: impl FnMut(usize, u32) -> bool,
+    ) {
+        let row = |at: usize| &rows[at * width..(at + 1) * width];
+        match &self.kind {
+            Kind::Narrow(map, lists) => {
+                let (mut numbers, mut found) = ([0; BURST], [NONE; BURST]);
+                let mut is_there = [false; BURST];
+                for (at, key) in keys.iter().enumerate() {
+                    if let Some(number) = narrow(self.dims[0], key, row(at)) {
+                        (numbers[at], is_there[at]) = (number, true);
+                    }
+                }
+                map.find_each(&numbers[..keys.len()], &mut found[..keys.len()]);
+                for (at, best) in best.iter_mut().enumerate() {
+                    if is_there[at] && found[at] != NONE {
+                        *best = first_of(Some(found[at]), lists, *best, |check| holds(at, check));
+                    }
+                }
+            }
+            Kind::Rules4(table, wide) if !table.is_checked => {
+                let mut found = [NONE; BURST];
+                let mut rule_keys = [rules::Key::<u32>::default(); BURST];
+                for (at, key) in keys.iter().enumerate() {
+                    let [a, b] = wide.map(|dim| wide_number(dim, key, row(at)));
+                    rule_keys[at] = rule_key(key, a, b);
+                }
+                table.rules.find_batch(&rule_keys[..keys.len()], &mut found[..keys.len()]);
+                for (best, rule) in best.iter_mut().zip(found) {
+                    if let Some(clause) = table.clauses.get(rule as usize) {
+                        *best = (*best).min(*clause);
+                    }
+                }
+            }
+            _ => {
+                for (at, (key, best)) in keys.iter().zip(best).enumerate() {
+                    *best = self.find(key, row(at), *best, scratch, |check| holds(at, check));
+                }
             }
         }
     }
@@ -294,9 +341,12 @@ fn rule_key<A>(key: &Key, src: A, dst: A) -> rules::Key<A> {
     rules::Key { src, dst, sport, dport, proto: key.class.transport, features }
 }
 
-fn built<A: rules::Address>(rules: &[Rule<A>], limit: usize) -> Option<Rules<A>> {
-    let options = rules::Options { bytes_max: limit, ..rules::Options::default() };
-    Rules::build(rules, &options).ok()
+impl<A: rules::Address> RuleTable<A> {
+    fn new(rules: &[Rule<A>], clauses: Vec<u32>, limit: usize) -> Option<RuleTable<A>> {
+        let options = rules::Options { bytes_max: limit, ..rules::Options::default() };
+        let is_checked = rules.iter().any(|rule| rule.residual.is_some());
+        Some(RuleTable { rules: Rules::build(rules, &options).ok()?, clauses, is_checked })
+    }
 }
 
 fn port_number(transport: u8, port: u16) -> u32 {
@@ -314,6 +364,16 @@ fn narrow(dim: Dim, key: &Key, row: &[u32]) -> Option<u32> {
             .then(|| port_number(key.class.transport, key.ports[end])),
         Dim::Input(slot) => row.get(slot as usize).copied(),
         Dim::V6(_) => None,
+    }
+}
+
+/// The number that rules compare with a wide field.
+#[inline]
+fn wide_number(dim: Option<Dim>, key: &Key, row: &[u32]) -> u32 {
+    match dim {
+        Some(Dim::V4(end)) => key.v4[end],
+        Some(Dim::Input(slot)) => row.get(slot as usize).copied().unwrap_or(0),
+        _ => 0,
     }
 }
 

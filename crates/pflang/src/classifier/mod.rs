@@ -30,6 +30,7 @@ use classify::rules;
 use decide::Decision;
 use index::{NONE, Table};
 use key::{Fields, Key};
+pub(crate) use plan::FEW;
 use plan::{Plan, Target};
 use read::Atom;
 use std::cell::RefCell;
@@ -38,7 +39,7 @@ pub(crate) use summary::row_places;
 pub use summary::{LookedUp, TableSummary};
 use term::{Dim, Term};
 
-/// Clauses of which a list has so many are looked up.
+/// Clauses about one field, from which on they are looked up; about several fields in turns, it is some fewer.
 ///
 /// PERF: below, a graph of tests is faster, or as fast, and compiles in some milliseconds.
 pub(crate) const MANY: usize = 256;
@@ -108,7 +109,7 @@ impl<'a> Divided<'a> {
         lines: &[Line],
         unknown: &'a HashSet<u32>,
     ) -> Option<Self> {
-        if !compiler.may_look_up() || lines.len() < compiler.many {
+        if !compiler.may_look_up_of(lines.len()) {
             return None;
         }
         let plan = plan::of_program(compiler, ast, lines, unknown)?;
@@ -121,7 +122,7 @@ impl<'a> Divided<'a> {
         tests: impl ExactSizeIterator<Item = (&'a Ast, Option<ExprId>)>,
         unknown: &'a HashSet<u32>,
     ) -> Option<Self> {
-        if !compiler.may_look_up() || tests.len() < compiler.many {
+        if !compiler.may_look_up_of(tests.len()) {
             return None;
         }
         Some(Divided { plan: plan::of_list(compiler, tests, unknown)?, inputs: 0, tries: false })
@@ -229,25 +230,49 @@ impl Classifier {
         (rows, width): (&[u32], usize),
         to: &mut [u32],
     ) {
-        let to = &mut to[..packets.len()];
-        let mut asks_outside = false;
-        SCRATCH.with_borrow_mut(|scratch| {
-            for (at, (packet, to)) in packets.iter().zip(&mut *to).enumerate() {
-                let row = &rows[at * width..(at + 1) * width];
-                *to = self.find(packet.data(), packet.wire_len(), row, scratch);
-                asks_outside |= self.first_outside <= *to;
-            }
-        });
-        if !asks_outside {
-            to.iter_mut().for_each(|to| *to = self.first(*to, REJECT));
-            return;
-        }
-        let mut numbers = [REJECT; BURST];
         for (at, (packets, to)) in packets.chunks(BURST).zip(to.chunks_mut(BURST)).enumerate() {
-            let rows = &rows[at * BURST * width..];
-            outside.run_burst_with(packets, rows, &mut numbers[..packets.len()]);
+            let rows = &rows[at * BURST * width..][..packets.len() * width];
+            let to = &mut to[..packets.len()];
+            SCRATCH.with_borrow_mut(|scratch| self.find_each(packets, (rows, width), to, scratch));
+            let mut numbers = [REJECT; BURST];
+            if to.iter().any(|best| self.first_outside <= *best) {
+                outside.run_burst_with(packets, rows, &mut numbers[..packets.len()]);
+            }
             to.iter_mut().zip(numbers).for_each(|(to, number)| *to = self.first(*to, number));
         }
+    }
+
+    /// The first clauses that are looked up, of packets up to [`BURST`].
+    fn find_each(
+        &self,
+        packets: &[Packet<'_>],
+        (rows, width): (&[u32], usize),
+        best: &mut [u32],
+        scratch: &mut Scratch,
+    ) {
+        let mut keys = [Key::default(); BURST];
+        let keys = &mut keys[..packets.len()];
+        if let Some(fields) = &self.fields {
+            fields.of_each(packets, keys);
+        }
+        best.fill(NONE);
+        let Scratch { rules, asked } = scratch;
+        // What was asked is kept for one packet at a time.
+        let mut about = 0;
+        for table in &self.tables {
+            if best.iter().all(|best| *best <= table.first) {
+                continue;
+            }
+            table.find_each(keys, (rows, width), best, rules, |at, check| {
+                if at != about {
+                    asked.forget();
+                    about = at;
+                }
+                let (packet, row) = (&packets[at], &rows[at * width..(at + 1) * width]);
+                self.holds(check, &keys[at], (packet.data(), packet.wire_len()), row, asked)
+            });
+        }
+        asked.forget();
     }
 
     /// The leaf of the first of two: a clause that was looked up, and a leaf of the program outside.
@@ -271,17 +296,28 @@ impl Classifier {
                 break;
             }
             best = table.find(&key, row, best, rules, |check| {
-                let term = &self.checks[check as usize];
-                term.contains(&key, row)
-                    && term.atoms.iter().all(|&(atom, wanted)| {
-                        self.atoms.holds(atom, (captured, wire_len), row, asked) == wanted
-                    })
+                self.holds(check, &key, (captured, wire_len), row, asked)
             });
         }
-        for atom in asked.atoms.drain(..) {
-            asked.answers[atom as usize] = 0;
-        }
+        asked.forget();
         best
+    }
+
+    /// Whether all of a term holds that a table has led to.
+    fn holds(&self, check: u32, key: &Key, packet: (&[u8], u32), row: &[u32], asked: &mut Asked) -> bool {
+        let term = &self.checks[check as usize];
+        let mut atoms = term.atoms.iter();
+        term.contains(key, row)
+            && atoms.all(|&(atom, wanted)| self.atoms.holds(atom, packet, row, asked) == wanted)
+    }
+}
+
+impl Asked {
+    /// Begins with another packet.
+    fn forget(&mut self) {
+        for atom in self.atoms.drain(..) {
+            self.answers[atom as usize] = 0;
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use std::collections::{HashMap, HashSet};
 /// Different ranges of a field, and terms of a table, from which on a look-up is better than tests.
 const MANY: usize = 16;
 
+/// Tests of different fields in turns are a chain, so that of such clauses so many times fewer are worth a look-up.
+pub(crate) const FEW: usize = 5;
+
 /// Where a clause leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -269,7 +272,8 @@ fn arguments_are_constant(ast: &Ast, clause: &program::Clause) -> bool {
 /// Chooses tables.
 fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a>> {
     let Flattened { flats, before, mut is_outside, around, ends } = all;
-    if flats.len() < many {
+    let few = many / FEW;
+    if flats.len() < few {
         return None;
     }
     let scores = scores(&flats);
@@ -314,7 +318,10 @@ fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a
         is_outside[flat.line] |= !is_found[flat.line];
     }
     let count = left.iter().filter(|left| **left).count();
-    if count < many {
+    let used: HashSet<Shape> =
+        (0..flats.len()).filter(|at| left[*at]).flat_map(|at| &shapes[at]).flatten().copied().collect();
+    let is_one_switch = used.len() == 1 && used.iter().all(|shape| matches!(shape, Shape::Pieces(_)));
+    if count < if is_one_switch { many } else { few } {
         return None;
     }
     // Blocks around what stays outside do as well, from the innermost, with their ends.

@@ -59,7 +59,7 @@ impl Compiler {
     /// A list of many filters, which are looked up as far as they can be. `None` for all other lists, and where something is wrong: who compiles it the
     /// ordinary way is told what.
     fn list_looked_up<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Option<FilterList> {
-        if list.len() < self.many || !self.may_look_up() {
+        if !self.may_look_up_of(list.len()) {
             return None;
         }
         let empty = Joined::of::<S>(self, &[]).ok()?;
