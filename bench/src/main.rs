@@ -15,6 +15,7 @@ mod hand;
 mod hipac;
 mod list;
 mod lua;
+mod mixed;
 mod packet;
 mod program;
 mod race;

@@ -34,6 +34,7 @@ const FAMILIES: [&str; 12] =
 
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
+    crate::mixed::run(report);
     notes(report);
     let folder = std::env::var_os("SLUSS_CLASSBENCH").map(PathBuf::from);
     let folder =

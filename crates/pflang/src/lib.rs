@@ -69,7 +69,7 @@ pub use help::trace::{
     TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
-pub use matcher::{Call, Calls, MatchParts, Matcher};
+pub use matcher::{Call, Calls, MatchParts, Matcher, ParsedMatch};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};

@@ -138,6 +138,15 @@ impl<'a> Divided<'a> {
         self.plan.before[line]
     }
 
+    /// Whether all parts of tests that are asked by themselves mean something.
+    pub(crate) fn check(&self, compiler: &Compiler, clock: Clock) -> Result<(), Box<Diagnostic>> {
+        let parts = self.plan.atoms.iter().filter_map(|atom| match *atom {
+            Atom::Part(ast, id) => Some((ast, id)),
+            Atom::Bits { .. } => None,
+        });
+        lower::lower_tests(parts, &compiler.lower_options(), clock, self.tries).map(|_| ())
+    }
+
     /// Makes the tables. `leaf` gives the leaf of a line, `open` is the one for what is not known, and `outside` are the leaves of the program outside, each
     /// with how many clauses that are looked up come before it. `None` where that takes too much memory, or the link type is not one for it.
     pub(crate) fn build(

@@ -57,9 +57,20 @@ impl Compiler {
     /// The first error in the text, with its place.
     pub fn compile_match(&self, source: &str) -> Result<Matcher, Error> {
         let parsed = self.parse_match(source)?;
-        match self.looked_up(&parsed, None) {
+        match self.looked_up(&parsed, parsed.clock, None) {
             Some(matcher) => Ok(matcher),
             None => self.matcher(&self.lower_match(parsed)?),
+        }
+    }
+
+    /// Compiles a program that [`Compiler::parse_match`] of this compiler has read.
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn compile_parsed(&self, parsed: &ParsedMatch) -> Result<Matcher, Error> {
+        match self.looked_up(parsed, Clock::new(self.limits), None) {
+            Some(matcher) => Ok(matcher),
+            None => self.matcher(&self.lower_match(parsed.again(self))?),
         }
     }
 
@@ -80,13 +91,14 @@ impl Compiler {
     pub(super) fn looked_up(
         &self,
         parsed: &ParsedMatch,
+        clock: Clock,
         without: Option<(&HashSet<u32>, &str)>,
     ) -> Option<Matcher> {
         let Program { ast, lines } = &parsed.program;
         let none = HashSet::new();
         let unknown = without.map_or(&none, |(slots, _)| slots);
         let divided = Divided::program(self, ast, lines, unknown)?;
-        let lowered = lower::lower_lines(&parsed.program, &self.lower_options(), parsed.clock, |line| {
+        let lowered = lower::lower_lines(&parsed.program, &self.lower_options(), clock, |line| {
             divided.is_outside(line)
         });
         let (mut lowered, line_leaves) = lowered.ok()?;
@@ -117,10 +129,10 @@ impl Compiler {
         let mut clauses: Vec<Clause> = clauses.into_iter().map(&mut numbered).collect();
         let outside = outside.into_leaves();
         let leaf = |line: usize| line_leaves[line];
-        let classifier = divided.build(self, parsed.clock, leaf, open_leaf, outside).ok().flatten()?;
+        let classifier = divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?;
         let LoweredProgram { leaves, handlers, tree, .. } = lowered;
         let pool = tree.pool.clone();
-        let graph = self.checked(tree, &mut clauses, self.passes(), &parsed.clock, parsed.text()).ok()?;
+        let graph = self.checked(tree, &mut clauses, self.passes(), &clock, parsed.text()).ok()?;
         let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
         let inputs = ast.inputs.clone();
         let values = (values, leaves.reads_wire_len(&pool));
@@ -140,15 +152,33 @@ impl Compiler {
     /// # Errors
     /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
     pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
-        let read = self.read_match(source)?;
-        let LoweredProgram { handlers, leaves, .. } = read.lowered;
+        let parsed = self.parse_match(source)?;
+        let (LoweredProgram { handlers, leaves, .. }, inputs) = match self.lowered_outside(&parsed) {
+            Some(lowered) => (lowered, parsed.program.ast.inputs),
+            None => {
+                let read = self.lower_match(parsed)?;
+                (read.lowered, read.program.ast.inputs)
+            }
+        };
         let mut with_arguments: Vec<u32> =
             leaves.iter().filter(|(_, values)| !values.is_empty()).map(|(handler, _)| handler).collect();
         with_arguments.sort_unstable();
         with_arguments.dedup();
         let with_arguments =
             with_arguments.iter().map(|&handler| handlers[handler as usize].clone()).collect();
-        Ok(MatchParts { handlers, with_arguments, inputs: read.program.ast.inputs })
+        Ok(MatchParts { handlers, with_arguments, inputs })
+    }
+
+    /// What a program is lowered to whose clauses are looked up, if nothing is wrong with it.
+    fn lowered_outside(&self, parsed: &ParsedMatch) -> Option<LoweredProgram> {
+        let Program { ast, lines } = &parsed.program;
+        let none = HashSet::new();
+        let divided = Divided::program(self, ast, lines, &none)?;
+        divided.check(self, parsed.clock).ok()?;
+        let lowered = lower::lower_lines(&parsed.program, &self.lower_options(), parsed.clock, |line| {
+            divided.is_outside(line)
+        });
+        lowered.ok().map(|(lowered, _)| lowered)
     }
 
     /// A program up to its tree of tests.
@@ -156,8 +186,21 @@ impl Compiler {
         self.lower_match(self.parse_match(source)?)
     }
 
-    /// A program up to its syntax tree.
-    pub(crate) fn parse_match(&self, source: &str) -> Result<ParsedMatch, Error> {
+    /// Reads a program, which is to be compiled more than once: as a whole, and without some of its inputs.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let compiler = Compiler::new(LinkType::EN10MB).inputs(["app"]);
+    /// let parsed = compiler.parse_match("match { app = 7 => seven, tcp => tcp }")?;
+    /// assert_eq!(compiler.compile_parsed(&parsed)?.handlers().len(), 2);
+    /// assert_eq!(compiler.compile_parsed_without(&parsed, &["app"], "open")?.handlers().len(), 3);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What does not belong to the language. What means nothing on the link type is found when the program is compiled.
+    pub fn parse_match(&self, source: &str) -> Result<ParsedMatch, Error> {
         let substituted = Substituted::of(source, &self.substitutions, &self.limits);
         let substituted = substituted.map_err(|found| Error::new(found, source.into()))?;
         let clock = Clock::new(self.limits);
@@ -169,7 +212,7 @@ impl Compiler {
         Ok(ParsedMatch { source: source.to_owned(), substituted, clock, program })
     }
 
-    pub(super) fn lower_match(&self, parsed: ParsedMatch) -> Result<ReadMatch, Error> {
+    pub(crate) fn lower_match(&self, parsed: ParsedMatch) -> Result<ReadMatch, Error> {
         let ParsedMatch { source, substituted, clock, program } = parsed;
         let lowered = lower::lower_program(&program, &self.lower_options(), clock).and_then(|lowered| {
             clock.check(whole(&substituted.text))?;
@@ -215,11 +258,12 @@ pub struct MatchParts {
     pub inputs: Vec<String>,
 }
 
-/// A program that has been parsed.
-pub(crate) struct ParsedMatch {
+/// A program that has been read, from [`Compiler::parse_match`].
+#[derive(Clone)]
+pub struct ParsedMatch {
     source: String,
     substituted: Substituted,
-    clock: Clock,
+    pub(crate) clock: Clock,
     pub(crate) program: Program,
 }
 
@@ -227,6 +271,22 @@ impl ParsedMatch {
     /// The text in which spans of the program are places.
     pub(crate) fn text(&self) -> &str {
         &self.substituted.text
+    }
+
+    /// The same, whose time begins now.
+    pub(super) fn again(&self, compiler: &Compiler) -> ParsedMatch {
+        ParsedMatch { clock: Clock::new(compiler.limits), ..self.clone() }
+    }
+
+    /// A finding about the program, with its place as written.
+    pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
+        located(found, &self.substituted)
+    }
+}
+
+impl std::fmt::Debug for ParsedMatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParsedMatch").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -295,10 +355,6 @@ impl ReadMatch {
         self.substituted.as_written(span)
     }
 
-    /// A finding about the program, with its place as written.
-    pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
-        located(found, &self.substituted)
-    }
 }
 
 /// A finding about the text whose names were replaced, as one about the text as written.

@@ -10,7 +10,7 @@ use crate::classifier::{Classifier, LookedUp, row_places};
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
-pub use compile::MatchParts;
+pub use compile::{MatchParts, ParsedMatch};
 pub(crate) use compile::ReadMatch;
 use decide::{Decision, LeafValues};
 use std::fmt;
@@ -342,6 +342,12 @@ impl Matcher {
     /// ```
     pub fn looked_up(&self) -> Option<LookedUp> {
         self.0.classifier.as_ref().map(|classifier| classifier.summary(&self.0.inputs))
+    }
+
+    /// Whether clauses are looked up in tables.
+    #[doc(hidden)]
+    pub fn has_tables(&self) -> bool {
+        self.0.classifier.is_some()
     }
 
     /// The places of the row of inputs that an answer depends on, if it depends on nothing of the packet.

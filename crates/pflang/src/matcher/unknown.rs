@@ -6,6 +6,7 @@
 
 use super::Matcher;
 use super::compile::ParsedMatch;
+use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
@@ -37,22 +38,29 @@ impl Compiler {
         unknown: &[&str],
         open: &str,
     ) -> Result<Matcher, Error> {
-        let parsed = self.parse_match(source)?;
-        self.matcher_without(parsed, unknown, open)
+        self.compile_parsed_without(&self.parse_match(source)?, unknown, open)
     }
 
-    /// The same of a program that has been parsed.
-    fn matcher_without(&self, parsed: ParsedMatch, unknown: &[&str], open: &str) -> Result<Matcher, Error> {
+    /// The same of a program that [`Compiler::parse_match`] of this compiler has read.
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn compile_parsed_without(
+        &self,
+        parsed: &ParsedMatch,
+        unknown: &[&str],
+        open: &str,
+    ) -> Result<Matcher, Error> {
         let inputs = &parsed.program.ast.inputs;
         let slots: HashSet<u32> = (0..)
             .zip(inputs)
             .filter(|(_, name)| unknown.contains(&name.as_str()))
             .map(|(at, _)| at)
             .collect();
-        if let Some(matcher) = self.looked_up(&parsed, Some((&slots, open))) {
+        if let Some(matcher) = self.looked_up(parsed, Clock::new(self.limits), Some((&slots, open))) {
             return Ok(matcher);
         }
-        let mut read = self.lower_match(parsed)?;
+        let mut read = self.lower_match(parsed.again(self))?;
         let lowered = &mut read.lowered;
         let leaf = open_leaf(lowered, open);
         let clauses: Vec<(usize, Clause)> =
