@@ -332,3 +332,67 @@ fn errors_are_those_of_the_ordinary_way() {
         }
     }
 }
+
+/// Clauses about one field are one switch.
+#[test]
+fn lists_about_one_field_mean_the_same() {
+    let mut rng = Rng::new(15);
+    let mut found = 0;
+    let shapes: [fn(&mut Rng) -> String; 9] = [
+        |rng| format!("src host 10.{}.{}.{}", rng.below(2), rng.below(2), rng.below(256)),
+        |rng| format!("{}dst host 10.0.{}.{}", rng.pick(&["ip ", "arp ", ""]), rng.below(2), rng.below(256)),
+        |rng| {
+            let len = 8 + rng.below(25);
+            let address = 0x0a00_0000_u32 | rng.below(1 << 9) as u32;
+            format!("dst net {}/{len}", std::net::Ipv4Addr::from(address & !(u64::from(u32::MAX) >> len) as u32))
+        },
+        |rng| format!("udp dst port {}", rng.below(400)),
+        |rng| format!("{}src port {}", rng.pick(&["tcp ", "udp ", "ip and ", ""]), rng.below(400)),
+        |rng| {
+            let low = rng.below(40);
+            format!("dst portrange {low}-{}", low + rng.below(30))
+        },
+        |rng| format!("src host 2001:db8::{:x}:{:x}", rng.below(3), rng.below(160)),
+        |rng| {
+            let low = rng.below(60);
+            format!("(name >= {low} and name <= {})", low + rng.below(300))
+        },
+        |rng| format!("app = {}", rng.below(500)),
+    ];
+    for (number, shape) in shapes.iter().enumerate() {
+        let has_inputs = number > 6;
+        let tests: Vec<String> = (0..500).map(|_| shape(&mut rng)).collect();
+        let compiler = compiler(number as u64);
+        let compiler = if has_inputs { compiler.inputs(INPUTS) } else { compiler };
+        let packets = packets(&mut rng, 112);
+        let last = ["", "otherwise => rest(len)", "ip => rest", "vlan => rest"][number % 4];
+        for first in ["", "arp => { dst host 10.0.0.7 => early }"] {
+            let mut text = format!("match {{ {first} ");
+            for (at, test) in tests.iter().enumerate() {
+                let _ = write!(text, "{test} => h{}; ", at % 400);
+            }
+            text += &format!("{last} }}");
+            let native = compiler.compile_match(&text).unwrap();
+            assert!(native.looked_up().is_some(), "{text}");
+            let interpreted = compiler.clone().backend(Backend::Interpreter).compile_match(&text).unwrap();
+            let plain = compiler.clone().look_up_from(usize::MAX).compile_match(&text).unwrap();
+            found += compare(&mut rng, &[&native, &interpreted], &plain, &packets, &text);
+        }
+        if has_inputs {
+            continue;
+        }
+        let list: Vec<(String, u32)> = (1..).map(|answer| answer % 450).zip(tests).map(|(a, t)| (t, a)).collect();
+        let native = compiler.compile_list(&list).unwrap();
+        let plain = compiler.clone().look_up_from(usize::MAX).compile_list(&list).unwrap();
+        assert!(native.looked_up().is_some());
+        for packet in &packets {
+            for end in 0..=packet.len() {
+                let expected = plain.decide_captured(&packet[..end], packet.len() as u32);
+                let answer = native.decide_captured(&packet[..end], packet.len() as u32);
+                assert_eq!(answer, expected, "{:02x?}\n{list:?}", &packet[..end]);
+            }
+        }
+    }
+    testkit::say(format_args!("{found} calls"));
+    assert!(found > 1000, "{found}");
+}

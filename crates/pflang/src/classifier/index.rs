@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Set in the value of a piece that one clause has for sure.
-const SURE: u32 = 1 << 31;
+pub(super) const SURE: u32 = 1 << 31;
 
 /// A table, and the first of its clauses.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ enum Kind {
 
 /// By piece the terms that may hold in it, the first first: a clause and its check.
 #[derive(Debug, Default)]
-struct Lists {
+pub(super) struct Lists {
     /// Where each list ends; it begins where the one before ends.
     ends: Vec<u32>,
     entries: Vec<(u32, u32)>,
@@ -282,7 +282,7 @@ fn entry(placed: &Placed<'_>, is_checked: bool) -> (u32, u32) {
 
 /// Whether the ranges of these fields are all that a term asks for. Kinds and fields that are to be there are asked for by rules, and by pieces as far as the
 /// field of the table goes.
-fn is_sure(term: &Term, dims: &[Dim]) -> bool {
+pub(super) fn is_sure(term: &Term, dims: &[Dim]) -> bool {
     let needs = |dim: &Dim| match *dim {
         Dim::V4(end) | Dim::V6(end) => [SRC, DST][end],
         Dim::Port(end) => [SPORT, DPORT][end],
@@ -349,7 +349,7 @@ impl<A: rules::Address> RuleTable<A> {
     }
 }
 
-fn port_number(transport: u8, port: u16) -> u32 {
+pub(super) fn port_number(transport: u8, port: u16) -> u32 {
     u32::from(transport) << 16 | u32::from(port)
 }
 
@@ -395,7 +395,7 @@ fn first_of(value: Option<u32>, lists: &Lists, best: u32, mut holds: impl FnMut(
 const ENTRIES_PER_TERM: usize = 8;
 
 /// Cuts numbers into pieces in each of which the same terms hold. Terms are in the order of their clauses.
-fn cut<K: Copy + Ord>(
+pub(super) fn cut<K: Copy + Ord>(
     spans: Vec<(K, K, (u32, u32))>,
     next: impl Fn(K) -> Option<K>,
 ) -> Option<(Pieces<K>, Lists)> {

@@ -15,6 +15,7 @@ mod key;
 mod plan;
 mod read;
 mod summary;
+mod switch;
 mod term;
 
 use crate::clock::{Clock, worded};
@@ -22,7 +23,8 @@ use crate::compiler::Compiler;
 use crate::diag::Diagnostic;
 use crate::exec::Packet;
 use crate::ir::tree::Clause;
-use crate::ir::{Graph, REJECT};
+use crate::ir::verify::Checked;
+use crate::ir::{Graph, Node, REJECT};
 use crate::lower::{self, Wanted};
 use crate::syntax::ast::{Ast, ExprId, RelOp};
 use crate::syntax::program::Line;
@@ -30,8 +32,7 @@ use classify::rules;
 use decide::Decision;
 use index::{NONE, Table};
 use key::{Fields, Key};
-pub(crate) use plan::FEW;
-use plan::{Plan, Target};
+use plan::Plan;
 use read::Atom;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -39,10 +40,33 @@ pub(crate) use summary::row_places;
 pub use summary::{LookedUp, TableSummary};
 use term::{Dim, Term};
 
-/// Clauses about one field, from which on they are looked up; about several fields in turns, it is some fewer.
-///
-/// PERF: below, a graph of tests is faster, or as fast, and compiles in some milliseconds.
-pub(crate) const MANY: usize = 256;
+/// What became of the clauses of a list.
+#[derive(Debug)]
+pub(crate) enum Tables {
+    /// All are asked by the program.
+    None,
+    /// The program is a switch, made of them without their tests.
+    Switch(LookedUp),
+    /// The program is of those that are not looked up.
+    Classifier(Classifier),
+}
+
+impl Tables {
+    /// What they are, if anything; `inputs` are the names of the numbers that are given with each packet.
+    pub(crate) fn summary(&self, inputs: &[String]) -> Option<LookedUp> {
+        match self {
+            Tables::None => None,
+            Tables::Switch(looked_up) => Some(looked_up.clone()),
+            Tables::Classifier(classifier) => Some(classifier.summary(inputs)),
+        }
+    }
+
+    /// What is asked beside the program.
+    #[inline]
+    pub(crate) fn classifier(&self) -> Option<&Classifier> {
+        if let Tables::Classifier(classifier) = self { Some(classifier) } else { None }
+    }
+}
 
 /// Finds the first clause of a packet.
 #[derive(Debug)]
@@ -128,6 +152,19 @@ impl<'a> Divided<'a> {
         Some(Divided { plan: plan::of_list(compiler, tests, unknown)?, inputs: 0, tries: false })
     }
 
+    /// How many clauses are looked up.
+    fn clauses(&self) -> usize {
+        self.plan.flats.len()
+    }
+
+    /// Where the program outside leads all packets, if it does and stands behind all clauses that are looked up.
+    pub(crate) fn default(&self, outside: &Checked, leaves: &[(u32, u32)]) -> Option<u32> {
+        let graph = outside.graph();
+        let Node::Leaf(number) = *graph.node(graph.root) else { return None };
+        let Some(at) = number.checked_sub(1) else { return Some(REJECT) };
+        leaves.get(at as usize).filter(|(before, _)| *before as usize == self.clauses()).map(|(_, leaf)| *leaf)
+    }
+
     /// Whether a line stays outside.
     pub(crate) fn is_outside(&self, line: usize) -> bool {
         self.plan.is_outside[line]
@@ -187,12 +224,7 @@ impl<'a> Divided<'a> {
         tables.sort_by_key(|table| table.first);
         let mut checks: Vec<Term> = checks.into_iter().cloned().collect();
         let atoms = Atoms::new(compiler, (atoms, self.inputs, self.tries), &mut checks, clock)?;
-        let leaves = flats.iter().map(|flat| match flat.target {
-            Target::Line(line) => leaf(line),
-            Target::Open => open,
-            Target::Nothing => REJECT,
-        });
-        let leaves = leaves.collect();
+        let leaves = flats.iter().map(|flat| flat.target.leaf(&leaf, open)).collect();
         let first_outside = outside.iter().map(|(before, _)| *before).min().unwrap_or(NONE);
         Ok(Some(Classifier { fields, tables, checks, atoms, leaves, outside, first_outside }))
     }

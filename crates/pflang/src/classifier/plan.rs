@@ -7,7 +7,7 @@
 use super::index::{Placed, Table, needs_check};
 use super::read::{Atom, Reader, TERMS_MAX, reads_input};
 use super::term::{Dim, Term};
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, FEW};
 use crate::lower::is_constant;
 use crate::syntax::ast::{Arith, Ast, ExprId};
 use crate::syntax::program::{self, Line};
@@ -17,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 /// Different ranges of a field, and terms of a table, from which on a look-up is better than tests.
 const MANY: usize = 16;
 
-/// Tests of different fields in turns are a chain, so that of such clauses so many times fewer are worth a look-up.
-pub(crate) const FEW: usize = 5;
+/// Boxes of a list at most: they take memory that the text does not.
+const BOXES_MAX: usize = 4 << 20;
 
 /// Where a clause leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,17 @@ pub(super) enum Target {
     Open,
     /// Nowhere.
     Nothing,
+}
+
+impl Target {
+    /// The leaf of a clause, where `leaf` gives those of lines.
+    pub(super) fn leaf(self, leaf: &impl Fn(usize) -> u32, open: u32) -> u32 {
+        match self {
+            Target::Line(line) => leaf(line),
+            Target::Open => open,
+            Target::Nothing => crate::ir::REJECT,
+        }
+    }
 }
 
 /// A clause without blocks around it.
@@ -192,7 +203,14 @@ fn flattened<'a>(
     let mut all =
         Flattened::default();
     let mut open: Vec<(Around, Option<usize>)> = vec![(Around::Terms(vec![Term::default()], false), None)];
+    let mut boxes = 0;
     for (line, this) in lines.iter().enumerate() {
+        boxes += all.flats.get(all.before.last().map_or(0, |before| *before as usize)..).map_or(0, |new| {
+            new.iter().map(|flat| flat.terms.len()).sum::<usize>()
+        });
+        if boxes > BOXES_MAX {
+            return Flattened::default();
+        }
         all.before.push(all.flats.len() as u32);
         all.around.push(open.last().and_then(|(_, block)| *block));
         all.ends.push(matches!(this, Line::End));

@@ -82,6 +82,9 @@ impl<'a> Reader<'a> {
     }
 
     fn all(&mut self, ast: &'a Ast, operands: &[ExprId], negated: bool, depth: usize) -> Terms {
+        if operands.len() > TERMS_MAX {
+            return None;
+        }
         let mut all = vec![Term::default()];
         for &operand in operands {
             let terms = self.expression(ast, operand, negated, depth + 1)?;

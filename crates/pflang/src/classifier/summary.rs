@@ -74,17 +74,21 @@ impl fmt::Display for TableSummary {
     }
 }
 
+/// A field in words.
+pub(super) fn field_name(dim: Dim, inputs: &[String]) -> String {
+    match dim {
+        Dim::V4(end) => format!("{} IPv4 address", ["source", "destination"][end]),
+        Dim::V6(end) => format!("{} IPv6 address", ["source", "destination"][end]),
+        Dim::Port(end) => format!("{} port", ["source", "destination"][end]),
+        Dim::Input(slot) => format!("`{}`", inputs.get(slot as usize).map_or("input", String::as_str)),
+    }
+}
+
 impl Classifier {
     /// What it is. `inputs` are the names of the numbers that are given with each packet.
     pub(crate) fn summary(&self, inputs: &[String]) -> LookedUp {
-        let name = |dim: &Dim| match *dim {
-            Dim::V4(end) => format!("{} IPv4 address", ["source", "destination"][end]),
-            Dim::V6(end) => format!("{} IPv6 address", ["source", "destination"][end]),
-            Dim::Port(end) => format!("{} port", ["source", "destination"][end]),
-            Dim::Input(slot) => format!("`{}`", inputs.get(slot as usize).map_or("input", String::as_str)),
-        };
         let tables = self.tables.iter().map(|table| {
-            let names: Vec<String> = table.dims.iter().map(name).collect();
+            let names: Vec<String> = table.dims.iter().map(|dim| field_name(*dim, inputs)).collect();
             let (fields, worst) = match table.worst() {
                 Worst::Pieces { pieces, checks } => {
                     (names.join(" and "), format!("one of {pieces} pieces and {checks} checks"))

@@ -155,6 +155,12 @@ impl Term {
         fields.flatten().chain(self.inputs.iter().map(|(slot, _)| Dim::Input(*slot)))
     }
 
+    /// Whether packets of a class are of its kind and protocol.
+    pub(super) fn is_of(&self, class: Class) -> bool {
+        (class.kind ^ self.kinds.0) & self.kinds.1 == 0
+            && self.transport.is_none_or(|transport| transport == class.transport)
+    }
+
     /// The range of a number that is given.
     pub(super) fn input(&self, slot: u32) -> Option<(u32, u32)> {
         self.inputs.iter().find(|(known, _)| *known == slot).map(|(_, range)| *range)
@@ -190,9 +196,8 @@ impl Term {
         }
         let has4 = self.v4.iter().any(Option::is_some);
         let has6 = self.v6.iter().any(Option::is_some);
-        (key.class.kind ^ self.kinds.0) & self.kinds.1 == 0
+        self.is_of(key.class)
             && key.there & self.needs == self.needs
-            && self.transport.is_none_or(|transport| transport == key.class.transport)
             && (!has4 || key.class.kind != Class::IP6 && (0..2).all(|end| within(&self.v4[end], key.v4[end])))
             && (!has6 || key.class.kind == Class::IP6 && (0..2).all(|end| within(&self.v6[end], key.v6[end])))
             && (0..2).all(|end| within(&self.ports[end], key.ports[end]))

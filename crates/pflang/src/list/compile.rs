@@ -9,7 +9,7 @@
 
 use super::{FilterList, Stored};
 use crate::Span;
-use crate::classifier::{Divided, OutsideLeaves};
+use crate::classifier::{Divided, OutsideLeaves, Tables};
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
@@ -84,10 +84,18 @@ impl Compiler {
         }
         let leaf = |line: usize| list[line].1;
         let outside = outside.into_leaves();
-        let classifier = divided.build(self, joined.clock, leaf, REJECT, outside).ok().flatten()?;
-        let graph = joined.graph().ok()?;
+        let (clock, mut graph) = (joined.clock, joined.graph().ok()?);
+        let default = divided.default(&graph, &outside);
+        let switch = default.map(|default| divided.switch(self, clock, leaf, (REJECT, default), &[]));
+        let tables = match switch.transpose().ok()?.flatten() {
+            Some((switch, looked_up)) => {
+                graph = switch;
+                Tables::Switch(looked_up)
+            }
+            None => Tables::Classifier(divided.build(self, clock, leaf, REJECT, outside).ok().flatten()?),
+        };
         let decision = Decision::of_checked(graph, &self.decide_options()).ok()?;
-        Some(FilterList::new(joined.text, joined.entries, self.linktype(), decision, Some(classifier)))
+        Some(FilterList::new(joined.text, joined.entries, self.linktype(), decision, tables))
     }
 
     /// The graph that decides a list.
@@ -160,7 +168,7 @@ impl<'c> Joined<'c> {
         let decision = Decision::of_checked(graph, &compiler.decide_options());
         let decision =
             decision.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
-        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision, None))
+        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision, Tables::None))
     }
 
     /// The error of the entry that a span of the text of all belongs to.

@@ -3,7 +3,7 @@
 mod compile;
 
 use crate::BurstEngine;
-use crate::classifier::{Classifier, LookedUp};
+use crate::classifier::{Classifier, LookedUp, Tables};
 use crate::exec::{NativeList, NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 use decide::{Decision, Leaves};
@@ -43,7 +43,7 @@ struct Inner {
     linktype: LinkType,
     /// Of a list whose filters are looked up, the others.
     decision: Decision<Leaves>,
-    classifier: Option<Classifier>,
+    tables: Tables,
 }
 
 /// An entry whose text is a part of the text of all.
@@ -95,9 +95,9 @@ impl FilterList {
         entries: Vec<Stored>,
         linktype: LinkType,
         decision: Decision<Leaves>,
-        classifier: Option<Classifier>,
+        tables: Tables,
     ) -> Self {
-        FilterList(Arc::new(Inner { text, entries, linktype, decision, classifier }))
+        FilterList(Arc::new(Inner { text, entries, linktype, decision, tables }))
     }
 
     /// The answer for a packet of which every byte was captured.
@@ -128,7 +128,7 @@ impl FilterList {
     /// ```
     #[inline]
     pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
-        let answer = match &self.0.classifier {
+        let answer = match self.0.tables.classifier() {
             None => self.0.decision.leaf(captured, wire_len),
             Some(classifier) => classifier.leaf(&self.0.decision, captured, wire_len, &[]),
         };
@@ -154,7 +154,7 @@ impl FilterList {
     pub fn decide_burst(&self, packets: &[Packet<'_>], answers: &mut [u32]) {
         let room = answers.len();
         assert!(room >= packets.len(), "room for {room} answers is too little for {} packets", packets.len());
-        match &self.0.classifier {
+        match self.0.tables.classifier() {
             None => self.0.decision.run_burst(packets, answers),
             Some(classifier) => classifier.leaves(&self.0.decision, packets, (&[], 0), answers),
         }
@@ -170,7 +170,7 @@ impl FilterList {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn looked_up(&self) -> Option<LookedUp> {
-        self.0.classifier.as_ref().map(|classifier| classifier.summary(&[]))
+        self.0.tables.summary(&[])
     }
 
     /// The engine that decides the packets of long bursts, chosen as for [`Filter::burst_engine`](crate::Filter::burst_engine).
@@ -242,7 +242,7 @@ impl FilterList {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn reads_wire_len(&self) -> bool {
-        let looked_up = self.0.classifier.as_ref();
+        let looked_up = self.0.tables.classifier();
         self.graph().reads_wire_len() || looked_up.is_some_and(Classifier::reads_wire_len)
     }
 

@@ -6,7 +6,7 @@
 
 use super::substitute::Substituted;
 use super::{Matcher, unknown};
-use crate::classifier::{Divided, OutsideLeaves};
+use crate::classifier::{Divided, OutsideLeaves, Tables};
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
@@ -83,7 +83,7 @@ impl Compiler {
         let inputs = read.program.ast.inputs.clone();
         let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
         let source = (read.source.clone(), self.linktype());
-        Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs), None))
+        Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs), Tables::None))
     }
 
     /// A program of many clauses, which are looked up as far as they can be. `without` are the places of inputs that are not known, and the handler where the
@@ -129,15 +129,23 @@ impl Compiler {
         let mut clauses: Vec<Clause> = clauses.into_iter().map(&mut numbered).collect();
         let outside = outside.into_leaves();
         let leaf = |line: usize| line_leaves[line];
-        let classifier = divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?;
         let LoweredProgram { leaves, handlers, tree, .. } = lowered;
         let pool = tree.pool.clone();
-        let graph = self.checked(tree, &mut clauses, self.passes(), &clock, parsed.text()).ok()?;
-        let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
+        let mut graph = self.checked(tree, &mut clauses, self.passes(), &clock, parsed.text()).ok()?;
         let inputs = ast.inputs.clone();
+        let default = divided.default(&graph, &outside);
+        let switch = default.map(|default| divided.switch(self, clock, leaf, (open_leaf, default), &inputs));
+        let tables = match switch.transpose().ok()?.flatten() {
+            Some((switch, looked_up)) => {
+                graph = switch;
+                Tables::Switch(looked_up)
+            }
+            None => Tables::Classifier(divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?),
+        };
+        let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
         let values = (values, leaves.reads_wire_len(&pool));
         let source = (parsed.source.clone(), self.linktype());
-        Some(Matcher::new(source, decision, values, (handlers, inputs), Some(classifier)))
+        Some(Matcher::new(source, decision, values, (handlers, inputs), tables))
     }
 
     /// What a program names, without compiling it.

@@ -6,7 +6,7 @@ mod substitute;
 mod unknown;
 
 use crate::BurstEngine;
-use crate::classifier::{Classifier, LookedUp, row_places};
+use crate::classifier::{Classifier, LookedUp, Tables, row_places};
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
@@ -39,7 +39,7 @@ struct Inner {
     linktype: LinkType,
     /// Of a program whose clauses are looked up, the others.
     decision: Decision,
-    classifier: Option<Classifier>,
+    tables: Tables,
     leaves: LeafValues,
     handlers: Vec<String>,
     inputs: Vec<String>,
@@ -55,17 +55,17 @@ impl Matcher {
         decision: Decision,
         (leaves, values_read_len): (LeafValues, bool),
         (handlers, inputs): (Vec<String>, Vec<String>),
-        classifier: Option<Classifier>,
+        tables: Tables,
     ) -> Matcher {
         let reads_wire_len = values_read_len
             || decision.graph().reads_wire_len()
-            || classifier.as_ref().is_some_and(Classifier::reads_wire_len);
+            || tables.classifier().is_some_and(Classifier::reads_wire_len);
         let leaves_are_handlers = (1..=leaves.last()).all(|leaf| leaves.answer(leaf) == Some(leaf - 1));
         Matcher(Arc::new(Inner {
             source,
             linktype,
             decision,
-            classifier,
+            tables,
             leaves,
             handlers,
             inputs,
@@ -115,7 +115,7 @@ impl Matcher {
         inputs: &[u32],
         values: &'m mut Vec<u32>,
     ) -> Option<Call<'m>> {
-        let leaf = match &self.0.classifier {
+        let leaf = match self.0.tables.classifier() {
             None => self.0.decision.leaf_with(captured, wire_len, inputs),
             Some(classifier) => {
                 let (given, wanted) = (inputs.len(), self.0.inputs.len());
@@ -149,7 +149,7 @@ impl Matcher {
 
     fn run_burst(&self, packets: &[Packet<'_>], rows: &[u32], leaves: &mut [u32]) {
         let width = self.0.inputs.len();
-        match &self.0.classifier {
+        match self.0.tables.classifier() {
             None => self.0.decision.run_burst_with(packets, rows, leaves),
             Some(classifier) => {
                 assert!(rows.len() >= width * packets.len(), "a row for each packet");
@@ -341,13 +341,13 @@ impl Matcher {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn looked_up(&self) -> Option<LookedUp> {
-        self.0.classifier.as_ref().map(|classifier| classifier.summary(&self.0.inputs))
+        self.0.tables.summary(&self.0.inputs)
     }
 
-    /// Whether clauses are looked up in tables.
+    /// Whether clauses are looked up in tables beside the graph.
     #[doc(hidden)]
     pub fn has_tables(&self) -> bool {
-        self.0.classifier.is_some()
+        self.0.tables.classifier().is_some()
     }
 
     /// The places of the row of inputs that an answer depends on, if it depends on nothing of the packet.
@@ -362,7 +362,7 @@ impl Matcher {
     pub fn places(&self) -> Option<Vec<usize>> {
         let mut places = Vec::new();
         let is_row = row_places(self.0.decision.graph(), &mut places)
-            && self.0.classifier.as_ref().is_none_or(|classifier| classifier.reads(&mut places));
+            && self.0.tables.classifier().is_none_or(|classifier| classifier.reads(&mut places));
         places.sort_unstable();
         places.dedup();
         is_row.then_some(places)
@@ -371,7 +371,7 @@ impl Matcher {
     /// Nodes of its graphs; a table counts as one.
     #[doc(hidden)]
     pub fn nodes(&self) -> usize {
-        self.graph().node_count() + self.0.classifier.as_ref().map_or(0, Classifier::nodes)
+        self.graph().node_count() + self.0.tables.classifier().map_or(0, Classifier::nodes)
     }
 
     /// The graph that runs; of a program whose clauses are looked up, that of the others.
