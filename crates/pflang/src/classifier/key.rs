@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::clock::{Clock, worded};
 use crate::lower::{self, Class, KeyProgram, Wanted};
 use crate::exec::Packet;
-use crate::ir::{BinOp, Order, Pool, Size, Value, ValueId};
+use crate::ir::{BinOp, Graph, Order, Pool, Size, Value, ValueId};
 use super::BURST;
 use decide::{Decision, LeafValues};
 
@@ -77,7 +77,6 @@ pub(super) struct Fields {
     leaves: LeafValues,
     /// By leaf, from 1: what it says, and where its values lie; `None` where they are to be computed.
     places: Vec<(Class, Option<Vec<Place>>)>,
-    nodes: usize,
 }
 
 impl Fields {
@@ -91,7 +90,6 @@ impl Fields {
         let KeyProgram { tree, mut clauses, leaves } = program;
         let pool = tree.pool.clone();
         let graph = compiler.checked(tree, &mut clauses, compiler.passes(), &clock, "")?;
-        let nodes = graph.graph().node_count();
         let options = compiler.decide_options();
         let places = leaves.iter().map(|(answer, values)| {
             let places = values.iter().map(|value| Place::of(&pool, *value)).collect();
@@ -102,12 +100,11 @@ impl Fields {
         let wrong = |error| worded(error, crate::Span::default());
         let leaves = leaves.map_err(wrong)?;
         let decision = Decision::of_checked(graph, &options).map_err(|error| wrong(error.into()))?;
-        Ok(Some(Fields { decision, leaves, places, nodes }))
+        Ok(Some(Fields { decision, leaves, places }))
     }
 
-    /// Nodes of its graph.
-    pub(super) fn nodes(&self) -> usize {
-        self.nodes
+    pub(super) fn graph(&self) -> &Graph {
+        self.decision.graph()
     }
 
     /// The fields of a packet.

@@ -36,7 +36,7 @@ use plan::Plan;
 use read::Atom;
 use std::cell::RefCell;
 use std::collections::HashSet;
-pub(crate) use summary::row_places;
+pub(crate) use summary::{longest_path, row_places};
 pub use summary::{LookedUp, TableSummary};
 use term::{Dim, Term};
 

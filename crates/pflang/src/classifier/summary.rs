@@ -3,7 +3,7 @@
 use super::Classifier;
 use super::index::Worst;
 use super::term::{Dim, Term};
-use crate::ir::{Cond, Graph, Node, Value, ValueId};
+use crate::ir::{Cond, Graph, Node, NodeId, Value, ValueId};
 use std::fmt;
 
 /// What became of a list of many clauses: the clauses that are looked up in tables, and the tables.
@@ -118,8 +118,14 @@ impl Classifier {
 
     /// Nodes of the graphs that it asks, and of tables as if each was one.
     pub(crate) fn nodes(&self) -> usize {
-        let fields = self.fields.as_ref().map_or(0, super::key::Fields::nodes);
+        let fields = self.fields.as_ref().map_or(0, |fields| fields.graph().node_count());
         fields + self.atoms.graph().map_or(0, Graph::node_count) + self.tables.len()
+    }
+
+    /// Nodes that a packet passes at most to have its fields found, and a look-up for each table.
+    pub(crate) fn longest_path(&self) -> usize {
+        let fields = self.fields.as_ref().map_or(0, |fields| longest_path(fields.graph()));
+        fields + self.tables.len()
     }
 
     /// Whether an answer may depend on the length on the wire.
@@ -150,6 +156,22 @@ impl Classifier {
                 is_read
             })
     }
+}
+
+/// Tests on the longest way through a graph.
+pub(crate) fn longest_path(graph: &Graph) -> usize {
+    let mut longest = vec![0_usize; graph.node_count()];
+    for id in graph.topological().into_iter().rev() {
+        let of = |id: NodeId| longest[id.index()];
+        longest[id.index()] = match graph.node(id) {
+            Node::Leaf(_) => 0,
+            Node::Branch { then, els, .. } => 1 + of(*then).max(of(*els)),
+            Node::Switch(switch) => {
+                1 + switch.arms.iter().map(|arm| of(arm.target)).fold(of(switch.default), usize::max)
+            }
+        };
+    }
+    longest.get(graph.root.index()).copied().unwrap_or(0)
 }
 
 /// Adds the places of the row that a graph reads; `false` if it reads something of packets.

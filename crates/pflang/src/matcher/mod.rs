@@ -6,7 +6,7 @@ mod substitute;
 mod unknown;
 
 use crate::BurstEngine;
-use crate::classifier::{Classifier, LookedUp, Tables, row_places};
+use crate::classifier::{Classifier, LookedUp, Tables, longest_path, row_places};
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
@@ -372,6 +372,12 @@ impl Matcher {
     #[doc(hidden)]
     pub fn nodes(&self) -> usize {
         self.graph().node_count() + self.0.tables.classifier().map_or(0, Classifier::nodes)
+    }
+
+    /// Tests on the longest way of a packet; a look-up counts as one.
+    #[doc(hidden)]
+    pub fn longest_path(&self) -> usize {
+        longest_path(self.graph()) + self.0.tables.classifier().map_or(0, Classifier::longest_path)
     }
 
     /// The graph that runs; of a program whose clauses are looked up, that of the others.

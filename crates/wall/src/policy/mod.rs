@@ -45,7 +45,7 @@ pub(crate) use vocabulary::{Input, Vocabulary};
 
 use dpi::{Details, Protocol};
 use names::DomainSet;
-use pflang::internals::ir::{Node, NodeId};
+use pflang::internals::ir::Node;
 use pflang::{Compiler, Dialect, Limits, LinkType, LookedUp, Matcher};
 use rules::{Known, Program};
 use sets::Sets;
@@ -418,7 +418,7 @@ pub struct ProgramSummary {
     pub known: &'static str,
     /// Nodes of its graphs; a table in which rules are looked up counts as one.
     pub nodes: usize,
-    /// Nodes that a packet passes at most.
+    /// Nodes that a packet passes at most, without those of parts of tests that are asked by themselves.
     pub longest_path: usize,
     /// Rules that are looked up.
     pub looked_up: Option<LookedUp>,
@@ -479,15 +479,12 @@ impl Programs {
     /// The programs, in the order whole, early, stateless; the second is empty unless some rule asks what a flow speaks.
     #[must_use]
     pub fn summaries(&self) -> Vec<ProgramSummary> {
-        let summary = |(known, matcher, build_ms): (&'static str, &Matcher, f64)| {
-            let tables = matcher.nodes() - matcher.graph().node_count();
-            ProgramSummary {
-                known,
-                nodes: matcher.nodes(),
-                longest_path: longest_path(matcher) + tables,
-                looked_up: matcher.looked_up(),
-                build_ms,
-            }
+        let summary = |(known, matcher, build_ms): (&'static str, &Matcher, f64)| ProgramSummary {
+            known,
+            nodes: matcher.nodes(),
+            longest_path: matcher.longest_path(),
+            looked_up: matcher.looked_up(),
+            build_ms,
         };
         let [whole, early, stateless] = self.build_ms;
         let known = "not what the flow speaks";
@@ -498,23 +495,6 @@ impl Programs {
             summary(("nothing of the flow", &self.stateless, stateless)),
         ]
     }
-}
-
-/// Tests on the longest way through a program.
-fn longest_path(matcher: &Matcher) -> usize {
-    let graph = matcher.graph();
-    let mut longest = vec![0_usize; graph.node_count()];
-    for id in graph.topological().into_iter().rev() {
-        let of = |id: NodeId| longest.get(id.0 as usize).copied().unwrap_or(0);
-        longest[id.0 as usize] = match graph.node(id) {
-            Node::Leaf(_) => 0,
-            Node::Branch { then, els, .. } => 1 + of(*then).max(of(*els)),
-            Node::Switch(switch) => {
-                1 + switch.arms.iter().map(|arm| of(arm.target)).fold(of(switch.default), usize::max)
-            }
-        };
-    }
-    longest.get(graph.root.0 as usize).copied().unwrap_or(0)
 }
 
 /// Reads a text as rules, and judges a packet by them if they are: for fuzzing. Whatever the text is, what is wrong with it has its place in it.
