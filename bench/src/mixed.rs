@@ -73,7 +73,11 @@ fn measured(report: &mut Report, traffic: &Traffic, rows: &[u32], clauses: usize
     }
     let mut engines = [one_a_call(&matcher, rows), in_bursts(&matcher, rows)];
     let laps = race(&traffic.descriptors, &mut engines, usize::MAX, 61);
-    report.laps("rules: pfmatch programs, packets of mixed traffic", &format!("{clauses} mixed clauses"), &laps);
+    report.laps(
+        "rules: pfmatch programs, packets of mixed traffic",
+        &format!("{clauses} mixed clauses"),
+        &laps,
+    );
     ([laps[0].median_ns, laps[1].median_ns], times[1])
 }
 

@@ -15,9 +15,7 @@ pub(crate) fn rounded(number: f64) -> f64 {
 
 /// Clauses that are looked up.
 pub(crate) fn looked_up_object(looked_up: &LookedUp) -> Value {
-    let table = |table: &pflang::TableSummary| {
-        json!({ "fields": table.fields, "boxes": table.boxes, "bytes": table.bytes, "worst": table.worst })
-    };
+    let table = |table: &pflang::TableSummary| json!({ "fields": table.fields, "boxes": table.boxes, "bytes": table.bytes, "worst": table.worst });
     json!({
         "clauses": looked_up.clauses,
         "boxes": looked_up.boxes,

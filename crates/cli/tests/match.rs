@@ -230,7 +230,10 @@ fn clauses_that_are_looked_up_are_told() {
     assert!(told.contains("by source port: 45 boxes"), "{told}");
     let object: serde_json::Value =
         serde_json::from_str(&stdout(&run(&["explain", "--json", "--match", &program]))).unwrap();
-    assert_eq!((object["looked_up"]["checks"].as_u64(), object["looked_up"]["outside"].as_u64()), (Some(45), Some(2)));
+    assert_eq!(
+        (object["looked_up"]["checks"].as_u64(), object["looked_up"]["outside"].as_u64()),
+        (Some(45), Some(2))
+    );
     // And counted as filters count.
     let counts = stdout(&run(&["match", "--count", &program, CAPTURE]));
     let plain = format!("match {{ {clauses} otherwise => {{ vlan => tagged; tcp => rest }} }}");

@@ -320,8 +320,11 @@ fn captures_are_decided_alike() {
 #[test]
 fn errors_are_those_of_the_ordinary_way() {
     let compiler = Compiler::new(LinkType::EN10MB);
-    let clauses: String = (0..300).map(|i| format!("src host 10.0.{}.{} => a{i}; ", i / 256, i % 256)).collect();
-    for wrong in ["host nowhere.example", "src port 70000", "ip host ::1", "net 10.0.0.1/8", "tcp host 10.0.0.1"] {
+    let clauses: String =
+        (0..300).map(|i| format!("src host 10.0.{}.{} => a{i}; ", i / 256, i % 256)).collect();
+    for wrong in
+        ["host nowhere.example", "src port 70000", "ip host ::1", "net 10.0.0.1/8", "tcp host 10.0.0.1"]
+    {
         for text in [
             format!("match {{ {clauses} {wrong} => x }}"),
             format!("match {{ {clauses} otherwise => y; {wrong} => x }}"),
@@ -344,7 +347,10 @@ fn lists_about_one_field_mean_the_same() {
         |rng| {
             let len = 8 + rng.below(25);
             let address = 0x0a00_0000_u32 | rng.below(1 << 9) as u32;
-            format!("dst net {}/{len}", std::net::Ipv4Addr::from(address & !(u64::from(u32::MAX) >> len) as u32))
+            format!(
+                "dst net {}/{len}",
+                std::net::Ipv4Addr::from(address & !(u64::from(u32::MAX) >> len) as u32)
+            )
         },
         |rng| format!("udp dst port {}", rng.below(400)),
         |rng| format!("{}src port {}", rng.pick(&["tcp ", "udp ", "ip and ", ""]), rng.below(400)),
@@ -381,7 +387,8 @@ fn lists_about_one_field_mean_the_same() {
         if has_inputs {
             continue;
         }
-        let list: Vec<(String, u32)> = (1..).map(|answer| answer % 450).zip(tests).map(|(a, t)| (t, a)).collect();
+        let list: Vec<(String, u32)> =
+            (1..).map(|answer| answer % 450).zip(tests).map(|(a, t)| (t, a)).collect();
         let native = compiler.compile_list(&list).unwrap();
         let plain = compiler.clone().look_up_from(usize::MAX).compile_list(&list).unwrap();
         assert!(native.looked_up().is_some());

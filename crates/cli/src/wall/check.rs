@@ -73,7 +73,10 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
     );
     for program in &summaries {
         if let Some(looked_up) = &program.looked_up {
-            text += &format!("with {} known, compiled in {:.1} ms: {looked_up}\n", program.known, program.build_ms);
+            text += &format!(
+                "with {} known, compiled in {:.1} ms: {looked_up}\n",
+                program.known, program.build_ms
+            );
             text.extend(looked_up.tables.iter().map(|table| format!("    {table}\n")));
         }
     }

@@ -360,8 +360,9 @@ fn narrow(dim: Dim, key: &Key, row: &[u32]) -> Option<u32> {
         Dim::V4(end) => {
             (key.class.kind != Class::IP6 && key.there & [SRC, DST][end] != 0).then_some(key.v4[end])
         }
-        Dim::Port(end) => (key.there & [SPORT, DPORT][end] != 0)
-            .then(|| port_number(key.class.transport, key.ports[end])),
+        Dim::Port(end) => {
+            (key.there & [SPORT, DPORT][end] != 0).then(|| port_number(key.class.transport, key.ports[end]))
+        }
         Dim::Input(slot) => row.get(slot as usize).copied(),
         Dim::V6(_) => None,
     }

@@ -1,13 +1,13 @@
 //! The fields of a packet.
 
+use super::BURST;
 use super::term::{DPORT, DST, SPORT, SRC};
+use crate::clock::{Clock, worded};
 use crate::compiler::Compiler;
 use crate::diag::Diagnostic;
-use crate::clock::{Clock, worded};
-use crate::lower::{self, Class, KeyProgram, Wanted};
 use crate::exec::Packet;
 use crate::ir::{BinOp, Graph, Order, Pool, Size, Value, ValueId};
-use super::BURST;
+use crate::lower::{self, Class, KeyProgram, Wanted};
 use decide::{Decision, LeafValues};
 
 /// What a packet is looked up by. Fields that are not there are 0.
@@ -86,7 +86,9 @@ impl Fields {
         wanted: Wanted,
         clock: Clock,
     ) -> Result<Option<Fields>, Box<Diagnostic>> {
-        let Some(program) = lower::lower_key(wanted, &compiler.lower_options(), clock)? else { return Ok(None) };
+        let Some(program) = lower::lower_key(wanted, &compiler.lower_options(), clock)? else {
+            return Ok(None);
+        };
         let KeyProgram { tree, mut clauses, leaves } = program;
         let pool = tree.pool.clone();
         let graph = compiler.checked(tree, &mut clauses, compiler.passes(), &clock, "")?;

@@ -36,8 +36,8 @@ use plan::Plan;
 use read::Atom;
 use std::cell::RefCell;
 use std::collections::HashSet;
-pub(crate) use summary::{longest_path, row_places};
 pub use summary::{LookedUp, TableSummary};
+pub(crate) use summary::{longest_path, row_places};
 use term::{Dim, Term};
 
 /// What became of the clauses of a list.
@@ -48,7 +48,7 @@ pub(crate) enum Tables {
     /// The program is a switch, made of them without their tests.
     Switch(LookedUp),
     /// The program is of those that are not looked up.
-    Classifier(Classifier),
+    Classifier(Box<Classifier>),
 }
 
 impl Tables {
@@ -162,7 +162,10 @@ impl<'a> Divided<'a> {
         let graph = outside.graph();
         let Node::Leaf(number) = *graph.node(graph.root) else { return None };
         let Some(at) = number.checked_sub(1) else { return Some(REJECT) };
-        leaves.get(at as usize).filter(|(before, _)| *before as usize == self.clauses()).map(|(_, leaf)| *leaf)
+        leaves
+            .get(at as usize)
+            .filter(|(before, _)| *before as usize == self.clauses())
+            .map(|(_, leaf)| *leaf)
     }
 
     /// Whether a line stays outside.

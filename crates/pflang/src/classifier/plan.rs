@@ -167,8 +167,7 @@ pub(super) fn of_list<'a>(
     unknown: &'a HashSet<u32>,
 ) -> Option<Plan<'a>> {
     let mut reader = Reader::new(true, compiler.dialect.strict, unknown);
-    let mut all =
-        Flattened::default();
+    let mut all = Flattened::default();
     let mut is_over = false;
     for (line, (ast, root)) in tests.enumerate() {
         all.before.push(all.flats.len() as u32);
@@ -194,20 +193,15 @@ fn product(a: &[Term], b: &[Term]) -> Option<Vec<Term>> {
     (terms.len() <= TERMS_MAX).then_some(terms)
 }
 
-fn flattened<'a>(
-    reader: &mut Reader<'a>,
-    ast: &'a Ast,
-    lines: &[Line],
-    unknown: &HashSet<u32>,
-) -> Flattened {
-    let mut all =
-        Flattened::default();
+fn flattened<'a>(reader: &mut Reader<'a>, ast: &'a Ast, lines: &[Line], unknown: &HashSet<u32>) -> Flattened {
+    let mut all = Flattened::default();
     let mut open: Vec<(Around, Option<usize>)> = vec![(Around::Terms(vec![Term::default()], false), None)];
     let mut boxes = 0;
     for (line, this) in lines.iter().enumerate() {
-        boxes += all.flats.get(all.before.last().map_or(0, |before| *before as usize)..).map_or(0, |new| {
-            new.iter().map(|flat| flat.terms.len()).sum::<usize>()
-        });
+        boxes += all
+            .flats
+            .get(all.before.last().map_or(0, |before| *before as usize)..)
+            .map_or(0, |new| new.iter().map(|flat| flat.terms.len()).sum::<usize>());
         if boxes > BOXES_MAX {
             return Flattened::default();
         }
@@ -295,10 +289,8 @@ fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a
         return None;
     }
     let scores = scores(&flats);
-    let mut shapes: Vec<Vec<Option<Shape>>> = flats
-        .iter()
-        .map(|flat| flat.terms.iter().map(|term| shape(term, &scores)).collect())
-        .collect();
+    let mut shapes: Vec<Vec<Option<Shape>>> =
+        flats.iter().map(|flat| flat.terms.iter().map(|term| shape(term, &scores)).collect()).collect();
     // By line: whether all that came from it is looked up.
     let mut is_found = vec![true; is_outside.len()];
     let mut left: Vec<bool> = vec![true; flats.len()];
@@ -366,8 +358,7 @@ fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a
         kept.push(flat);
         number += 1;
     }
-    let mut groups: Vec<Group> =
-        groups.into_iter().map(|(shape, terms)| Group { shape, terms }).collect();
+    let mut groups: Vec<Group> = groups.into_iter().map(|(shape, terms)| Group { shape, terms }).collect();
     groups.sort_by_key(|group| (group.terms.first().copied(), group.shape));
     Some(Plan { flats: kept, groups, is_outside, before, atoms })
 }

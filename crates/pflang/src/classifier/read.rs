@@ -296,7 +296,9 @@ pub(super) fn reads_input(ast: &Ast, root: ArithId, slots: &HashSet<u32>) -> boo
         match ast.arith(id) {
             Arith::Input(slot) if slots.contains(&slot) => return true,
             Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-            Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => pending.push(a),
+            Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => {
+                pending.push(a)
+            }
             Arith::Op(_, a, b) => pending.extend([a, b]),
         }
     }

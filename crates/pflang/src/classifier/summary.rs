@@ -97,7 +97,13 @@ impl Classifier {
                     let nodes = certificate.nodes;
                     let fields = names.into_iter().chain(["ports".to_owned()]).collect::<Vec<_>>();
                     let tables = certificate.tables.len();
-                    (fields.join(", "), format!("{nodes} nodes and {} groups of 16 rules in {tables} tables", certificate.groups))
+                    (
+                        fields.join(", "),
+                        format!(
+                            "{nodes} nodes and {} groups of 16 rules in {tables} tables",
+                            certificate.groups
+                        ),
+                    )
                 }
             };
             TableSummary { fields, boxes: table.terms, bytes: table.bytes(), worst }

@@ -44,7 +44,11 @@ impl Divided<'_> {
                 let of_class = flat.terms.iter().filter(move |term| term.is_of(class));
                 of_class.filter_map(move |term| {
                     let (low, high) = term.range_of(dim)?;
-                    Some((low as u32 & number_mask(dim), high as u32 & number_mask(dim), (clause, super::NONE)))
+                    Some((
+                        low as u32 & number_mask(dim),
+                        high as u32 & number_mask(dim),
+                        (clause, super::NONE),
+                    ))
                 })
             });
             cut(spans.collect(), |x: u32| x.checked_add(1)).map(|(pieces, _)| pieces)
@@ -126,7 +130,9 @@ fn number_mask(dim: Dim) -> u32 {
 /// The value of a field, where a packet of a class has it.
 fn field(pool: &mut Pool, dim: Dim, class: Class, values: &[ValueId]) -> Option<ValueId> {
     match dim {
-        Dim::V4(end) if class.kind != Class::IP6 && usize::from(class.addresses) > end => values.get(end).copied(),
+        Dim::V4(end) if class.kind != Class::IP6 && usize::from(class.addresses) > end => {
+            values.get(end).copied()
+        }
         Dim::Port(end) if usize::from(class.ports) > end => {
             let ports = *values.last()?;
             let k = pool.constant(if end == 0 { 16 } else { 0xffff });
@@ -141,13 +147,7 @@ fn field(pool: &mut Pool, dim: Dim, class: Class, values: &[ValueId]) -> Option<
 }
 
 /// A switch over pieces, each of which one clause has for sure, or none.
-fn switch(
-    graph: &mut Graph,
-    value: ValueId,
-    pieces: &Pieces<u32>,
-    leaves: &[u32],
-    default: u32,
-) -> NodeId {
+fn switch(graph: &mut Graph, value: ValueId, pieces: &Pieces<u32>, leaves: &[u32], default: u32) -> NodeId {
     let mut arms = Vec::with_capacity(pieces.starts.len());
     for (at, (&low, &piece)) in pieces.starts.iter().zip(&pieces.values[1..]).enumerate() {
         if piece == super::NONE {

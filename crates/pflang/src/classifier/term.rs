@@ -201,8 +201,9 @@ impl Term {
             && (!has4 || key.class.kind != Class::IP6 && (0..2).all(|end| within(&self.v4[end], key.v4[end])))
             && (!has6 || key.class.kind == Class::IP6 && (0..2).all(|end| within(&self.v6[end], key.v6[end])))
             && (0..2).all(|end| within(&self.ports[end], key.ports[end]))
-            && self.inputs.iter().all(|&(slot, (low, high))| {
-                row.get(slot as usize).is_some_and(|x| low <= *x && *x <= high)
-            })
+            && self
+                .inputs
+                .iter()
+                .all(|&(slot, (low, high))| row.get(slot as usize).is_some_and(|x| low <= *x && *x <= high))
     }
 }

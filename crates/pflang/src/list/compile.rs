@@ -92,7 +92,9 @@ impl Compiler {
                 graph = switch;
                 Tables::Switch(looked_up)
             }
-            None => Tables::Classifier(divided.build(self, clock, leaf, REJECT, outside).ok().flatten()?),
+            None => Tables::Classifier(Box::new(
+                divided.build(self, clock, leaf, REJECT, outside).ok().flatten()?,
+            )),
         };
         let decision = Decision::of_checked(graph, &self.decide_options()).ok()?;
         Some(FilterList::new(joined.text, joined.entries, self.linktype(), decision, tables))

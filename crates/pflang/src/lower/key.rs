@@ -39,8 +39,7 @@ impl Class {
     pub(crate) const RARP: u8 = 8;
 
     /// Protocols that have ports.
-    pub(crate) const TRANSPORTS: [u8; 3] =
-        [ipproto::TCP as u8, ipproto::UDP as u8, ipproto::SCTP as u8];
+    pub(crate) const TRANSPORTS: [u8; 3] = [ipproto::TCP as u8, ipproto::UDP as u8, ipproto::SCTP as u8];
 
     fn answer(self) -> u32 {
         u32::from_le_bytes([self.kind, self.addresses, self.ports, self.transport])
@@ -148,7 +147,8 @@ impl Key<'_, '_> {
         for transport in Class::TRANSPORTS {
             for (ports, size) in [(2, Size::B4), (1, Size::B2)] {
                 let test = self.lowerer.walk_ip6(|this, header| {
-                    let same = this.relation_k(crate::syntax::ast::RelOp::Eq, header.number, transport.into());
+                    let same =
+                        this.relation_k(crate::syntax::ast::RelOp::Eq, header.number, transport.into());
                     let net = this.place(Rel::Net);
                     let at = this.beside(net, header.at);
                     let value = this.load_at(at, 0, size);
@@ -194,7 +194,8 @@ impl Key<'_, '_> {
                 }
             }
             for way in &ways {
-                let class = Class { kind, addresses: count as u8, ports: way.ports, transport: way.transport };
+                let class =
+                    Class { kind, addresses: count as u8, ports: way.ports, transport: way.transport };
                 let values: Vec<ValueId> = values.iter().copied().chain(way.value).collect();
                 let leaf = self.leaves.add(class.answer(), &values);
                 let root = self.lowerer.and(way.test, there);

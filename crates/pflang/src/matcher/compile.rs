@@ -140,7 +140,9 @@ impl Compiler {
                 graph = switch;
                 Tables::Switch(looked_up)
             }
-            None => Tables::Classifier(divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?),
+            None => Tables::Classifier(Box::new(
+                divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?,
+            )),
         };
         let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
         let values = (values, leaves.reads_wire_len(&pool));
@@ -362,7 +364,6 @@ impl ReadMatch {
     pub(crate) fn as_written(&self, span: crate::Span) -> crate::Span {
         self.substituted.as_written(span)
     }
-
 }
 
 /// A finding about the text whose names were replaced, as one about the text as written.

@@ -348,7 +348,8 @@ impl Policy {
         };
         let stateless = timed(2, &|| without(|input| !input.is_of_packet()))?;
         let graph = stateless.graph();
-        let is_open = matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
+        let is_open =
+            matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
         let stateless_decides =
             !is_open || stateless.has_tables() || !stateless.handlers().any(|name| name == OPEN);
         let rules = self.program.rules.len() as u32;

@@ -72,7 +72,8 @@ fn repeated(program: &Program) -> Vec<Diagnostic> {
             let first = tests.get(&text).copied();
             // One whose arguments cannot be computed leaves its packets to the next.
             let arguments = clause.call.iter().flat_map(|call| &call.arguments);
-            if first.is_none() && arguments.clone().all(|argument| is_constant(program.ast.arith(*argument))) {
+            if first.is_none() && arguments.clone().all(|argument| is_constant(program.ast.arith(*argument)))
+            {
                 tests.insert(text, clause.test_span);
             }
             first
