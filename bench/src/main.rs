@@ -17,6 +17,7 @@ mod kernel;
 mod lines;
 mod list;
 mod lua;
+mod mixed;
 mod notes;
 mod packet;
 mod program;

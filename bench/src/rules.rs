@@ -30,6 +30,7 @@ const FAMILIES: [&str; 12] =
 
 /// Runs the suite.
 pub(crate) fn run(report: &mut Report) {
+    crate::mixed::run(report);
     let folder = std::env::var_os("SLUSS_CLASSBENCH").map(PathBuf::from);
     let folder =
         folder.or_else(|| Some("../shared/data/classbench".into()).filter(|path: &PathBuf| path.is_dir()));

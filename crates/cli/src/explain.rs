@@ -5,7 +5,7 @@ mod program;
 use crate::args::{At, ExplainArgs};
 use crate::bytecode;
 use crate::exit::{Failure, Outcome};
-use crate::json::value_of;
+use crate::json::{looked_up_object, value_of};
 use crate::language;
 use crate::matches;
 use crate::table::folded;
@@ -24,16 +24,17 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let wrong = |error: pflang::Error| {
         language::wrong_filter(&compiler, &error, &source, &args.text.language, terminal)
     };
-    let (lints, explanation) = if args.text.is_program {
-        compiler.compile_match(&source).map_err(wrong)?;
-        (compiler.lints_of_match(&source).map_err(wrong)?, compiler.explain_match(&source).map_err(wrong)?)
+    let (lints, explanation, looked_up) = if args.text.is_program {
+        let looked_up = compiler.compile_match(&source).map_err(wrong)?.looked_up();
+        let lints = compiler.lints_of_match(&source).map_err(wrong)?;
+        (lints, compiler.explain_match(&source).map_err(wrong)?, looked_up)
     } else {
         compiler.compile(&source).map_err(wrong)?;
-        (compiler.lints(&source).map_err(wrong)?, compiler.explain(&source).map_err(wrong)?)
+        (compiler.lints(&source).map_err(wrong)?, compiler.explain(&source).map_err(wrong)?, None)
     };
     let output = if args.text.json {
         let lints: Vec<Value> = lints.iter().map(|lint| value_of(&lint.to_json())).collect();
-        let object = json!({
+        let mut object = json!({
             "v": 1,
             "type": "explain",
             "filter": &*source,
@@ -42,13 +43,20 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "words": explanation.to_string(),
             "lints": lints,
         });
+        if let Some(looked_up) = &looked_up {
+            object["looked_up"] = looked_up_object(looked_up);
+        }
         format!("{object}\n")
     } else {
         let lints: String = lints
             .iter()
             .map(|lint| format!("\n{}\n", lint.render(&source, terminal.colour_stdout.into()).trim_end()))
             .collect();
-        let words = explanation.to_string();
+        let tables = looked_up.iter().flat_map(|looked_up| {
+            let tables = looked_up.tables.iter().map(|table| format!("  {table}\n"));
+            std::iter::once(format!("{looked_up}\n")).chain(tables)
+        });
+        let words = explanation.to_string() + &tables.collect::<String>();
         columns(std::io::stdout()).map_or_else(|| words.clone(), |width| folded(&words, width)) + &lints
     };
     print(&output)?;

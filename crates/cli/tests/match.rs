@@ -215,3 +215,27 @@ fn programs_and_filters_are_written_for_others() {
     let both = run(&["compile", "--to", "lua", "--stage", "asm", "tcp"]);
     assert_eq!(code(&both), 2, "{}", stderr(&both));
 }
+
+#[test]
+fn clauses_that_are_looked_up_are_told() {
+    let clauses: String = (0..90)
+        .map(|n| match n % 2 {
+            0 => format!("dst host 10.0.0.{n} => a{n}; "),
+            _ => format!("tcp src port {n} and tcp[13] & 2 != 0 => b{n}; "),
+        })
+        .collect();
+    let program = format!("match {{ {clauses} vlan => tagged; tcp => rest }}");
+    let told = stdout(&run(&["explain", "--match", &program]));
+    assert!(told.contains("90 clauses are looked up") && told.contains("1 residual test"), "{told}");
+    assert!(told.contains("by source port: 45 boxes"), "{told}");
+    let object: serde_json::Value =
+        serde_json::from_str(&stdout(&run(&["explain", "--json", "--match", &program]))).unwrap();
+    assert_eq!(
+        (object["looked_up"]["checks"].as_u64(), object["looked_up"]["outside"].as_u64()),
+        (Some(45), Some(2))
+    );
+    // And counted as filters count.
+    let counts = stdout(&run(&["match", "--count", &program, CAPTURE]));
+    let plain = format!("match {{ {clauses} otherwise => {{ vlan => tagged; tcp => rest }} }}");
+    assert_eq!(stdout(&run(&["match", "--count", &plain, CAPTURE])), counts);
+}

@@ -157,3 +157,32 @@ fn the_unit_is_one_that_systemd_takes() {
     let output = Command::new("systemd-analyze").args(["verify", "--man=no", arg(&path)]).output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn rules_that_are_looked_up_are_told() {
+    let rules: String = (0..120)
+        .map(|n| match n % 3 {
+            0 => format!("src host 10.0.0.{n} => drop\n"),
+            1 => format!("sni w{n}.example => reject\n"),
+            _ => format!("udp dst port {n} => accept\n"),
+        })
+        .collect();
+    let policy = policy("wall-looked-up", &format!("dpi = 'own'\nrules = '''\n{rules}'''"));
+    let output = run(&["wall", "check", arg(&policy)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("with everything known") && text.contains("120 clauses are looked up"), "{text}");
+    assert!(
+        text.contains("by `wall_name`: 40 boxes") && text.contains("by destination port: 40 boxes"),
+        "{text}"
+    );
+    let object = &objects(&stdout(&run(&["wall", "check", "--json", arg(&policy)])))[0];
+    let looked_up = &object["programs"][0]["looked_up"];
+    assert_eq!(
+        (looked_up["clauses"].as_u64(), looked_up["outside"].as_u64()),
+        (Some(120), Some(0)),
+        "{object}"
+    );
+    assert_eq!(looked_up["tables"].as_array().map(Vec::len), Some(3), "{object}");
+    assert!(object["programs"][0]["build_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{object}");
+}

@@ -41,6 +41,7 @@
 
 mod c;
 mod cbpf;
+mod classifier;
 mod clock;
 mod compiler;
 mod diag;
@@ -56,6 +57,7 @@ mod stage;
 mod syntax;
 
 pub use c::c_name;
+pub use classifier::{LookedUp, TableSummary};
 pub use compiler::Compiler;
 use decide::internals::{exec, ir, opt, x64};
 pub use decide::{Backend, BurstEngine, Insn, Isa, NoCode, NoExec, Packet, Refusal, Span};
@@ -67,7 +69,7 @@ pub use help::trace::{
     TracedPrimitive,
 };
 pub use list::{Entry, FilterList};
-pub use matcher::{Call, Calls, MatchParts, Matcher};
+pub use matcher::{Call, Calls, MatchParts, Matcher, ParsedMatch};
 pub use names::FileNames;
 pub use options::{Dialect, HostAddrs, Limits, Names, NoNames, Service};
 pub use stage::{Stage, UnknownStage};

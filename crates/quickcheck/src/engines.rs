@@ -222,6 +222,10 @@ fn program<'e>(engine: &Engine, subject: &'e Subject, compiler: &Compiler) -> Op
         }
         &Engine::MaskVm(isa) => {
             let matcher = matcher(compiler)?;
+            // What is looked up in tables is no part of the graph.
+            if matcher.has_tables() {
+                return None;
+            }
             let masks: MaskFilter<Leaves> = MaskFilter::new(Verified::new(matcher.graph()).ok()?)?;
             Box::new(move |packets| {
                 let (views, mut calls) = (views(packets), Calls::default());

@@ -4,12 +4,13 @@ use super::policy;
 use super::replay::Replay;
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, Outcome};
+use crate::json::looked_up_object;
 use crate::table::{Column, Table};
 use crate::terminal::{self, Terminal};
 use pflang::LinkType;
 use serde_json::json;
 use std::time::Instant;
-use wall::policy::{Needs, Policy, Rule};
+use wall::policy::{Needs, Policy, ProgramSummary, Rule};
 
 /// Runs the command.
 pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -21,7 +22,7 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
     let build_ms = begin.elapsed().as_secs_f64() * 1e3;
     let flows_bytes = Replay::dry(&policy)?.judge.spy().memory();
     let warnings = policy::warn(&args.policy, &policy, terminal);
-    let (nodes, paths) = (programs.nodes(), programs.longest_paths());
+    let summaries = programs.summaries();
     if args.json {
         let rules: Vec<_> = policy.rules().iter().map(|rule| object(&policy, rule)).collect();
         let object = json!({
@@ -31,11 +32,7 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
             "sets": policy.sets().map(|(name, lines)| json!({ "name": name, "lines": lines })).collect::<Vec<_>>(),
             "tests": policy.tests().len(),
             "warnings": warnings,
-            "programs": [
-                { "known": "everything", "nodes": nodes[0], "longest_path": paths[0] },
-                { "known": "not what the flow speaks", "nodes": nodes[1], "longest_path": paths[1] },
-                { "known": "nothing of the flow", "nodes": nodes[2], "longest_path": paths[2] },
-            ],
+            "programs": summaries.iter().map(program_object).collect::<Vec<_>>(),
             "policy_bytes": policy.bytes(),
             "flows_bytes": flows_bytes,
             "build_ms": build_ms,
@@ -63,22 +60,45 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
         text += &table.text();
         text.push('\n');
     }
+    let nodes = |known: &str| {
+        let program = summaries.iter().find(|program| program.known == known);
+        program.map_or(0, |program| program.nodes)
+    };
     text += &format!(
         "{}, one program: {} tests with everything known, {} before it is known what the flow speaks, {} without a look at the flow\n",
         counted(policy.rules().len(), "rule"),
-        nodes[0],
-        nodes[1],
-        nodes[2]
+        nodes("everything"),
+        nodes("not what the flow speaks"),
+        nodes("nothing of the flow"),
     );
+    for program in &summaries {
+        if let Some(looked_up) = &program.looked_up {
+            text += &format!(
+                "with {} known, compiled in {:.1} ms: {looked_up}\n",
+                program.known, program.build_ms
+            );
+            text.extend(looked_up.tables.iter().map(|table| format!("    {table}\n")));
+        }
+    }
     text += &format!(
         "a packet passes {} of them at most; built in {build_ms:.1} ms; the policy takes {} KiB, {} flows take {} MiB\n",
-        paths[0],
+        summaries.first().map_or(0, |program| program.longest_path),
         policy.bytes().div_ceil(1024),
         policy.settings().flows.max,
         flows_bytes.div_ceil(1 << 20),
     );
     terminal::print(&text)?;
     Ok(Outcome::Done)
+}
+
+fn program_object(program: &ProgramSummary) -> serde_json::Value {
+    json!({
+        "known": program.known,
+        "nodes": program.nodes,
+        "longest_path": program.longest_path,
+        "build_ms": program.build_ms,
+        "looked_up": program.looked_up.as_ref().map(looked_up_object),
+    })
 }
 
 pub(super) fn counted(count: usize, noun: &str) -> String {

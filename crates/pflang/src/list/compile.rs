@@ -9,14 +9,18 @@
 
 use super::{FilterList, Stored};
 use crate::Span;
+use crate::classifier::{Divided, OutsideLeaves, Tables};
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
+use crate::ir::REJECT;
 use crate::ir::tree::Clause;
 use crate::ir::verify::Checked;
 use crate::lower::{self, LoweredProgram};
+use crate::syntax::ast::Ast;
 use crate::syntax::parse;
 use decide::Decision;
+use std::collections::HashSet;
 
 #[cfg(test)]
 mod tests;
@@ -44,9 +48,56 @@ impl Compiler {
     /// # Errors
     /// The first error in one of the texts, with its entry and place; or that the list is too large.
     pub fn compile_list<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Result<FilterList, Error> {
+        if let Some(list) = self.list_looked_up(list) {
+            return Ok(list);
+        }
         let mut joined = Joined::of(self, list)?;
         let graph = joined.graph()?;
         joined.compile(graph)
+    }
+
+    /// A list of many filters, which are looked up as far as they can be. `None` for all other lists, and where something is wrong: who compiles it the
+    /// ordinary way is told what.
+    fn list_looked_up<S: AsRef<str>>(&self, list: &[(S, u32)]) -> Option<FilterList> {
+        if !self.may_look_up_of(list.len()) {
+            return None;
+        }
+        let empty = Joined::of::<S>(self, &[]).ok()?;
+        let (mut asts, mut terms, mut len) = (Vec::with_capacity(list.len()), 0, 0);
+        for (source, _) in list {
+            let source = source.as_ref();
+            self.limits.check_source(len + source.len(), "list").ok()?;
+            let ast = parse::parse_behind(source, &self.dialect, &self.limits, terms).ok()?;
+            (terms, len) = (ast.terms, len + source.len() + 1);
+            asts.push(ast);
+        }
+        let unknown = HashSet::new();
+        let divided = Divided::list(self, asts.iter().map(|ast| (ast, ast.root)), &unknown)?;
+        let mut joined = empty;
+        let mut outside = OutsideLeaves::default();
+        for (at, ((source, answer), ast)) in list.iter().zip(&asts).enumerate() {
+            let source = source.as_ref();
+            if divided.is_outside(at) {
+                joined.lower(source, ast, outside.number(divided.before(at), *answer)).ok()?;
+            }
+            joined.note(source, *answer);
+        }
+        let leaf = |line: usize| list[line].1;
+        let outside = outside.into_leaves();
+        let (clock, mut graph) = (joined.clock, joined.graph().ok()?);
+        let default = divided.default(&graph, &outside);
+        let switch = default.map(|default| divided.switch(self, clock, leaf, (REJECT, default), &[]));
+        let tables = match switch.transpose().ok()?.flatten() {
+            Some((switch, looked_up)) => {
+                graph = switch;
+                Tables::Switch(looked_up)
+            }
+            None => Tables::Classifier(Box::new(
+                divided.build(self, clock, leaf, REJECT, outside).ok().flatten()?,
+            )),
+        };
+        let decision = Decision::of_checked(graph, &self.decide_options()).ok()?;
+        Some(FilterList::new(joined.text, joined.entries, self.linktype(), decision, tables))
     }
 
     /// The graph that decides a list.
@@ -78,20 +129,33 @@ impl<'c> Joined<'c> {
 
     /// What is wrong with an entry is said in spans of its own text.
     fn add(&mut self, source: &str, answer: u32) -> Result<(), Box<Diagnostic>> {
-        let (compiler, begin, so_far) = (self.compiler, self.text.len(), &mut self.lowered);
-        compiler.limits.check_source(begin + source.len(), "list up to this filter")?;
-        let ast = parse::parse_behind(source, &compiler.dialect, &compiler.limits, so_far.terms)?;
-        so_far.tree.begin_text(begin as u32);
+        let compiler = self.compiler;
+        compiler.limits.check_source(self.text.len() + source.len(), "list up to this filter")?;
+        let ast = parse::parse_behind(source, &compiler.dialect, &compiler.limits, self.lowered.terms)?;
+        self.lower(source, &ast, answer)?;
+        self.note(source, answer);
+        Ok(())
+    }
+
+    /// Lowers an entry, whose text is going to stand at the end of that of all.
+    fn lower(&mut self, source: &str, ast: &Ast, leaf: u32) -> Result<(), Box<Diagnostic>> {
+        let so_far = &mut self.lowered;
+        so_far.tree.begin_text(self.text.len() as u32);
         let tree = std::mem::take(&mut so_far.tree);
-        let lowered = lower::lower_into(tree, &ast, &compiler.lower_options(), self.clock)?;
+        let lowered = lower::lower_into(tree, ast, &self.compiler.lower_options(), self.clock)?;
         self.clock.check(whole(source))?;
 
         (so_far.tree, so_far.terms) = (lowered.tree, lowered.terms);
-        so_far.clauses.push(Clause::Leaf(lowered.root, answer));
+        so_far.clauses.push(Clause::Leaf(lowered.root, leaf));
+        Ok(())
+    }
+
+    /// Adds the text of an entry to that of all.
+    fn note(&mut self, source: &str, answer: u32) {
+        let begin = self.text.len();
         self.text.push_str(source);
         self.entries.push(Stored { text: begin..self.text.len(), answer });
         self.text.push('\n');
-        Ok(())
     }
 
     fn graph(&mut self) -> Result<Checked, Error> {
@@ -106,7 +170,7 @@ impl<'c> Joined<'c> {
         let decision = Decision::of_checked(graph, &compiler.decide_options());
         let decision =
             decision.map_err(|error| Error::new(worded(error.into(), Span::default()), "".into()))?;
-        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision))
+        Ok(FilterList::new(self.text, self.entries, compiler.linktype(), decision, Tables::None))
     }
 
     /// The error of the entry that a span of the text of all belongs to.

@@ -3,6 +3,7 @@
 mod compile;
 
 use crate::BurstEngine;
+use crate::classifier::{Classifier, LookedUp, Tables};
 use crate::exec::{NativeList, NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 use decide::{Decision, Leaves};
@@ -40,7 +41,9 @@ struct Inner {
     text: String,
     entries: Vec<Stored>,
     linktype: LinkType,
+    /// Of a list whose filters are looked up, the others.
     decision: Decision<Leaves>,
+    tables: Tables,
 }
 
 /// An entry whose text is a part of the text of all.
@@ -92,8 +95,9 @@ impl FilterList {
         entries: Vec<Stored>,
         linktype: LinkType,
         decision: Decision<Leaves>,
+        tables: Tables,
     ) -> Self {
-        FilterList(Arc::new(Inner { text, entries, linktype, decision }))
+        FilterList(Arc::new(Inner { text, entries, linktype, decision, tables }))
     }
 
     /// The answer for a packet of which every byte was captured.
@@ -124,7 +128,11 @@ impl FilterList {
     /// ```
     #[inline]
     pub fn decide_captured(&self, captured: &[u8], wire_len: u32) -> Option<u32> {
-        Some(self.0.decision.leaf(captured, wire_len)).filter(|&answer| answer != Self::NONE)
+        let answer = match self.0.tables.classifier() {
+            None => self.0.decision.leaf(captured, wire_len),
+            Some(classifier) => classifier.leaf(&self.0.decision, captured, wire_len, &[]),
+        };
+        Some(answer).filter(|&answer| answer != Self::NONE)
     }
 
     /// The answers for a burst: `answers[i]` is that for packet `i`, or [`FilterList::NONE`].
@@ -146,7 +154,23 @@ impl FilterList {
     pub fn decide_burst(&self, packets: &[Packet<'_>], answers: &mut [u32]) {
         let room = answers.len();
         assert!(room >= packets.len(), "room for {room} answers is too little for {} packets", packets.len());
-        self.0.decision.run_burst(packets, answers);
+        match self.0.tables.classifier() {
+            None => self.0.decision.run_burst(packets, answers),
+            Some(classifier) => classifier.leaves(&self.0.decision, packets, (&[], 0), answers),
+        }
+    }
+
+    /// What became of a list of many filters: those that are looked up in tables. `None` where all are asked by one program.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let list: Vec<(String, u32)> = (1..1000).map(|port| (format!("udp dst port {port}"), port)).collect();
+    /// let list = Compiler::new(LinkType::EN10MB).compile_list(&list)?;
+    /// assert_eq!(list.looked_up().map(|looked_up| looked_up.clauses), Some(999));
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn looked_up(&self) -> Option<LookedUp> {
+        self.0.tables.summary(&[])
     }
 
     /// The engine that decides the packets of long bursts, chosen as for [`Filter::burst_engine`](crate::Filter::burst_engine).
@@ -218,16 +242,17 @@ impl FilterList {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn reads_wire_len(&self) -> bool {
-        self.graph().reads_wire_len()
+        let looked_up = self.0.tables.classifier();
+        self.graph().reads_wire_len() || looked_up.is_some_and(Classifier::reads_wire_len)
     }
 
-    /// The graph that runs.
+    /// The graph that runs; of a list whose filters are looked up, that of the others.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
         self.0.decision.graph()
     }
 
-    /// Whether it runs as machine code.
+    /// Whether it runs as machine code, but for tables in which filters are looked up.
     ///
     /// ```
     /// # use pflang::Compiler;

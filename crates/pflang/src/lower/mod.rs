@@ -29,6 +29,7 @@ mod host;
 mod id;
 mod instead;
 mod iso;
+mod key;
 mod large;
 pub(crate) mod layers;
 mod link;
@@ -59,7 +60,8 @@ use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
 pub(crate) use id::left_aligned;
 pub(crate) use id::promoted;
-pub(crate) use link::tells_protocols;
+pub(crate) use key::{Class, KeyProgram, Wanted, lower_key};
+pub(crate) use link::{is_plain, tells_protocols};
 pub(crate) use loads::for_each_load;
 pub(crate) use lowerer::Scope;
 use lowerer::{Lowerer, Padding};
@@ -67,7 +69,7 @@ pub(crate) use numbers::{ethertype, ipproto};
 pub(crate) use parts::{FileMember, Parts, Unasked, lower_parts};
 pub(crate) use port::{service, services};
 pub use program::LoweredProgram;
-pub(crate) use program::lower_program;
+pub(crate) use program::{is_constant, lower_lines, lower_program, lower_tests};
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.

@@ -10,9 +10,9 @@ use super::layers::Layers;
 use super::lowerer::{Lowerer, Padding, Scope};
 use super::{NODES_LIKELY, Options, Result};
 use crate::clock::Clock;
-use crate::ir::ValueId;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
-use crate::syntax::ast::{ArithId, Ast};
+use crate::ir::{REJECT, Value, ValueId};
+use crate::syntax::ast::{Arith, ArithId, Ast, ExprId};
 use crate::syntax::program::{self, Call, Line, Program};
 use decide::LeafTable;
 use std::collections::HashMap;
@@ -41,13 +41,37 @@ pub(crate) fn lower_program(
     options: &Options<'_>,
     clock: Clock,
 ) -> Result<LoweredProgram> {
+    lower_lines(program, options, clock, |_| true).map(|(lowered, _)| lowered)
+}
+
+/// Lowers the lines of a program for which `is_lowered` holds. Of the others, whose tests somebody else knows how to ask, the handlers and leaves are noted:
+/// by line, the leaf that its clause leads to. All tests around a line that is lowered must be as well, and what the handlers of the others are called with
+/// must be such that [`is_constant`] holds.
+///
+/// # Errors
+/// As [`lower`](super::lower::lower), of the first clause that is lowered and wrong.
+pub(crate) fn lower_lines(
+    program: &Program,
+    options: &Options<'_>,
+    clock: Clock,
+    is_lowered: impl Fn(usize) -> bool,
+) -> Result<(LoweredProgram, Vec<u32>)> {
     let tree = Tree::with_capacity(NODES_LIKELY);
     let lowered = LoweredProgram { tree, terms: program.ast.terms, ..LoweredProgram::default() };
     let mut clauses = Clauses { ast: &program.ast, options, clock, lowered, ids: Ids::default() };
     clauses.lowered.tree.pool.widen_row(program.ast.inputs.len() as u32);
     // Where the headers are within the blocks at hand: `None` where the packet begins with them.
     let mut open: Vec<Option<Layers>> = vec![None];
-    for line in &program.lines {
+    let mut leaves = Vec::with_capacity(program.lines.len());
+    for (at, line) in program.lines.iter().enumerate() {
+        if !is_lowered(at) {
+            leaves.push(match line {
+                Line::Clause(program::Clause { call: Some(call), .. }) => clauses.constant_leaf(call),
+                _ => REJECT,
+            });
+            continue;
+        }
+        leaves.push(REJECT);
         let around = open.last().copied().flatten();
         match line {
             Line::End => {
@@ -56,13 +80,38 @@ pub(crate) fn lower_program(
             }
             Line::Clause(clause) => {
                 let inside = clauses.clause(clause, around)?;
-                if clause.call.is_none() {
-                    open.push(inside);
+                match clauses.lowered.clauses.last() {
+                    Some(Clause::Leaf(_, leaf)) => leaves[at] = *leaf,
+                    _ => open.push(inside),
                 }
             }
         }
     }
-    Ok(clauses.lowered)
+    Ok((clauses.lowered, leaves))
+}
+
+/// Whether an argument of a handler is the same for all packets, or a number that the caller gives: it asks nothing of the packet.
+pub(crate) fn is_constant(argument: Arith) -> bool {
+    matches!(argument, Arith::Number(_) | Arith::Len | Arith::Input(_))
+}
+
+/// Tests, each lowered as one that stands alone. `tries` says whether what cannot be read makes a test false, as in programs, or rejects the packet.
+pub(crate) fn lower_tests<'a>(
+    tests: impl Iterator<Item = (&'a Ast, ExprId)>,
+    options: &Options<'_>,
+    clock: Clock,
+    tries: bool,
+) -> Result<(Tree, Vec<TreeId>)> {
+    let (mut tree, mut roots) = (Tree::with_capacity(NODES_LIKELY), Vec::new());
+    for (ast, test) in tests {
+        tree.pool.widen_row(ast.inputs.len() as u32);
+        let mut lowerer = Lowerer::new(options, tree, clock, Padding::Counted)?;
+        lowerer.tries = tries;
+        lowerer.filter = ast.span(test);
+        roots.push(lowerer.expression(ast, test)?);
+        tree = lowerer.tree;
+    }
+    Ok((tree, roots))
 }
 
 struct Clauses<'p> {
@@ -120,6 +169,18 @@ impl<'p> Clauses<'p> {
         let begun = begin(std::mem::take(&mut self.lowered.tree), Padding::Counted)?;
         let forgets = begun.lowerer.forgets_padding();
         if forgets { begin(begun.lowerer.tree, Padding::Forgotten) } else { Ok(begun) }
+    }
+
+    /// The leaf where a handler is called with arguments that ask nothing of the packet.
+    fn constant_leaf(&mut self, call: &Call) -> u32 {
+        let pool = &mut self.lowered.tree.pool;
+        let value = |argument: &ArithId| match self.ast.arith(*argument) {
+            Arith::Number(k) => pool.constant(k),
+            Arith::Input(slot) => pool.input(slot),
+            _ => pool.value(Value::Len),
+        };
+        let values = call.arguments.iter().map(value).collect();
+        self.leaf(call, values)
     }
 
     /// The leaf where a handler is called with these values.

@@ -4,18 +4,20 @@
 //! text -> names replaced -> syntax -> one tree, clauses, leaves -> graph -> optimised -> code
 //! ```
 
-use super::Matcher;
 use super::substitute::Substituted;
+use super::{Matcher, unknown};
+use crate::classifier::{Divided, OutsideLeaves, Tables};
 use crate::clock::{Clock, worded};
 use crate::compiler::{Compiler, whole};
 use crate::diag::{Diagnostic, Error};
-use crate::ir::tree::Clause;
+use crate::ir::tree::{Clause, TreeNode};
 use crate::ir::verify::{Checked, CheckedLeaves};
-use crate::ir::{self, Graph};
+use crate::ir::{self, Graph, REJECT};
 use crate::lower::{self, LoweredProgram};
 use crate::opt::Passes;
 use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
+use std::collections::HashSet;
 
 impl Compiler {
     /// Compiles a pfmatch program: what is done with a packet, by the first clause whose test holds.
@@ -54,7 +56,22 @@ impl Compiler {
     /// # Errors
     /// The first error in the text, with its place.
     pub fn compile_match(&self, source: &str) -> Result<Matcher, Error> {
-        self.matcher(&self.read_match(source)?)
+        let parsed = self.parse_match(source)?;
+        match self.looked_up(&parsed, parsed.clock, None) {
+            Some(matcher) => Ok(matcher),
+            None => self.matcher(&self.lower_match(parsed)?),
+        }
+    }
+
+    /// Compiles a program that [`Compiler::parse_match`] of this compiler has read.
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn compile_parsed(&self, parsed: &ParsedMatch) -> Result<Matcher, Error> {
+        match self.looked_up(parsed, Clock::new(self.limits), None) {
+            Some(matcher) => Ok(matcher),
+            None => self.matcher(&self.lower_match(parsed.again(self))?),
+        }
     }
 
     /// A program that has been read, ready to run.
@@ -66,7 +83,71 @@ impl Compiler {
         let inputs = read.program.ast.inputs.clone();
         let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
         let source = (read.source.clone(), self.linktype());
-        Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs)))
+        Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs), Tables::None))
+    }
+
+    /// A program of many clauses, which are looked up as far as they can be. `without` are the places of inputs that are not known, and the handler where the
+    /// answer depends on them. `None` for all other programs, and where something is wrong: who compiles it the ordinary way is told what.
+    pub(super) fn looked_up(
+        &self,
+        parsed: &ParsedMatch,
+        clock: Clock,
+        without: Option<(&HashSet<u32>, &str)>,
+    ) -> Option<Matcher> {
+        let Program { ast, lines } = &parsed.program;
+        let none = HashSet::new();
+        let unknown = without.map_or(&none, |(slots, _)| slots);
+        let divided = Divided::program(self, ast, lines, unknown)?;
+        let lowered = lower::lower_lines(&parsed.program, &self.lower_options(), clock, |line| {
+            divided.is_outside(line)
+        });
+        let (mut lowered, line_leaves) = lowered.ok()?;
+        // The clauses of the lines outside, each with how many that are looked up come before it. Who reaches the end of a block has been decided.
+        let mut own = std::mem::take(&mut lowered.clauses).into_iter();
+        let (mut clauses, mut before) = (Vec::new(), Vec::new());
+        let always = lowered.tree.push(TreeNode::True, crate::Span::default());
+        for line in (0..lines.len()).filter(|line| divided.is_outside(*line)) {
+            let clause = own.next()?;
+            if clause == Clause::End {
+                clauses.push(Clause::Leaf(always, REJECT));
+                before.push(divided.before(line));
+            }
+            clauses.push(clause);
+            before.push(divided.before(line));
+        }
+        let mut clauses: Vec<(usize, Clause)> = clauses.into_iter().enumerate().collect();
+        let mut open_leaf = REJECT;
+        if let Some((slots, open)) = without {
+            open_leaf = unknown::open_leaf(&mut lowered, open);
+            clauses = unknown::without(&mut lowered, &clauses, slots, open_leaf);
+        }
+        let mut outside = OutsideLeaves::default();
+        let mut numbered = |(from, clause): (usize, Clause)| match clause {
+            Clause::Leaf(root, leaf) => Clause::Leaf(root, outside.number(before[from], leaf)),
+            clause => clause,
+        };
+        let mut clauses: Vec<Clause> = clauses.into_iter().map(&mut numbered).collect();
+        let outside = outside.into_leaves();
+        let leaf = |line: usize| line_leaves[line];
+        let LoweredProgram { leaves, handlers, tree, .. } = lowered;
+        let pool = tree.pool.clone();
+        let mut graph = self.checked(tree, &mut clauses, self.passes(), &clock, parsed.text()).ok()?;
+        let inputs = ast.inputs.clone();
+        let default = divided.default(&graph, &outside);
+        let switch = default.map(|default| divided.switch(self, clock, leaf, (open_leaf, default), &inputs));
+        let tables = match switch.transpose().ok()?.flatten() {
+            Some((switch, looked_up)) => {
+                graph = switch;
+                Tables::Switch(looked_up)
+            }
+            None => Tables::Classifier(Box::new(
+                divided.build(self, clock, leaf, open_leaf, outside).ok().flatten()?,
+            )),
+        };
+        let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
+        let values = (values, leaves.reads_wire_len(&pool));
+        let source = (parsed.source.clone(), self.linktype());
+        Some(Matcher::new(source, decision, values, (handlers, inputs), tables))
     }
 
     /// What a program names, without compiling it.
@@ -81,19 +162,55 @@ impl Compiler {
     /// # Errors
     /// As for [`Compiler::compile_match`], without the errors of stages after lowering.
     pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
-        let read = self.read_match(source)?;
-        let LoweredProgram { handlers, leaves, .. } = read.lowered;
+        let parsed = self.parse_match(source)?;
+        let (LoweredProgram { handlers, leaves, .. }, inputs) = match self.lowered_outside(&parsed) {
+            Some(lowered) => (lowered, parsed.program.ast.inputs),
+            None => {
+                let read = self.lower_match(parsed)?;
+                (read.lowered, read.program.ast.inputs)
+            }
+        };
         let mut with_arguments: Vec<u32> =
             leaves.iter().filter(|(_, values)| !values.is_empty()).map(|(handler, _)| handler).collect();
         with_arguments.sort_unstable();
         with_arguments.dedup();
         let with_arguments =
             with_arguments.iter().map(|&handler| handlers[handler as usize].clone()).collect();
-        Ok(MatchParts { handlers, with_arguments, inputs: read.program.ast.inputs })
+        Ok(MatchParts { handlers, with_arguments, inputs })
+    }
+
+    /// What a program is lowered to whose clauses are looked up, if nothing is wrong with it.
+    fn lowered_outside(&self, parsed: &ParsedMatch) -> Option<LoweredProgram> {
+        let Program { ast, lines } = &parsed.program;
+        let none = HashSet::new();
+        let divided = Divided::program(self, ast, lines, &none)?;
+        divided.check(self, parsed.clock).ok()?;
+        let lowered = lower::lower_lines(&parsed.program, &self.lower_options(), parsed.clock, |line| {
+            divided.is_outside(line)
+        });
+        lowered.ok().map(|(lowered, _)| lowered)
     }
 
     /// A program up to its tree of tests.
     pub(crate) fn read_match(&self, source: &str) -> Result<ReadMatch, Error> {
+        self.lower_match(self.parse_match(source)?)
+    }
+
+    /// Reads a program, which is to be compiled more than once: as a whole, and without some of its inputs.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let compiler = Compiler::new(LinkType::EN10MB).inputs(["app"]);
+    /// let parsed = compiler.parse_match("match { app = 7 => seven, tcp => tcp }")?;
+    /// assert_eq!(compiler.compile_parsed(&parsed)?.handlers().len(), 2);
+    /// assert_eq!(compiler.compile_parsed_without(&parsed, &["app"], "open")?.handlers().len(), 3);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What does not belong to the language. What means nothing on the link type is found when the program is compiled.
+    pub fn parse_match(&self, source: &str) -> Result<ParsedMatch, Error> {
         let substituted = Substituted::of(source, &self.substitutions, &self.limits);
         let substituted = substituted.map_err(|found| Error::new(found, source.into()))?;
         let clock = Clock::new(self.limits);
@@ -102,13 +219,18 @@ impl Compiler {
             let test = test.map(|test| substituted.as_written(test));
             Error::new(Box::new(located(*found, &substituted)), source.into()).in_test(test)
         })?;
+        Ok(ParsedMatch { source: source.to_owned(), substituted, clock, program })
+    }
+
+    pub(crate) fn lower_match(&self, parsed: ParsedMatch) -> Result<ReadMatch, Error> {
+        let ParsedMatch { source, substituted, clock, program } = parsed;
         let lowered = lower::lower_program(&program, &self.lower_options(), clock).and_then(|lowered| {
             clock.check(whole(&substituted.text))?;
             Ok(lowered)
         });
         match lowered {
-            Ok(lowered) => Ok(ReadMatch { source: source.to_owned(), substituted, clock, program, lowered }),
-            Err(found) => Err(as_written(*found, &substituted, &program, source)),
+            Ok(lowered) => Ok(ReadMatch { source, substituted, clock, program, lowered }),
+            Err(found) => Err(as_written(*found, &substituted, &program, &source)),
         }
     }
 
@@ -144,6 +266,38 @@ pub struct MatchParts {
     pub with_arguments: Vec<String>,
     /// Its inputs, in the order of their row.
     pub inputs: Vec<String>,
+}
+
+/// A program that has been read, from [`Compiler::parse_match`].
+#[derive(Clone)]
+pub struct ParsedMatch {
+    source: String,
+    substituted: Substituted,
+    pub(crate) clock: Clock,
+    pub(crate) program: Program,
+}
+
+impl ParsedMatch {
+    /// The text in which spans of the program are places.
+    pub(crate) fn text(&self) -> &str {
+        &self.substituted.text
+    }
+
+    /// The same, whose time begins now.
+    pub(super) fn again(&self, compiler: &Compiler) -> ParsedMatch {
+        ParsedMatch { clock: Clock::new(compiler.limits), ..self.clone() }
+    }
+
+    /// A finding about the program, with its place as written.
+    pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
+        located(found, &self.substituted)
+    }
+}
+
+impl std::fmt::Debug for ParsedMatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParsedMatch").field("source", &self.source).finish_non_exhaustive()
+    }
 }
 
 /// A program that has been read.
@@ -209,11 +363,6 @@ impl ReadMatch {
     /// Where a place of the text stands in the text as written.
     pub(crate) fn as_written(&self, span: crate::Span) -> crate::Span {
         self.substituted.as_written(span)
-    }
-
-    /// A finding about the program, with its place as written.
-    pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
-        located(found, &self.substituted)
     }
 }
 

@@ -6,11 +6,12 @@ mod substitute;
 mod unknown;
 
 use crate::BurstEngine;
+use crate::classifier::{Classifier, LookedUp, Tables, longest_path, row_places};
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
-pub use compile::MatchParts;
 pub(crate) use compile::ReadMatch;
+pub use compile::{MatchParts, ParsedMatch};
 use decide::{Decision, LeafValues};
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +37,9 @@ pub struct Matcher(Arc<Inner>);
 struct Inner {
     source: String,
     linktype: LinkType,
+    /// Of a program whose clauses are looked up, the others.
     decision: Decision,
+    tables: Tables,
     leaves: LeafValues,
     handlers: Vec<String>,
     inputs: Vec<String>,
@@ -52,13 +55,17 @@ impl Matcher {
         decision: Decision,
         (leaves, values_read_len): (LeafValues, bool),
         (handlers, inputs): (Vec<String>, Vec<String>),
+        tables: Tables,
     ) -> Matcher {
-        let reads_wire_len = values_read_len || decision.graph().reads_wire_len();
+        let reads_wire_len = values_read_len
+            || decision.graph().reads_wire_len()
+            || tables.classifier().is_some_and(Classifier::reads_wire_len);
         let leaves_are_handlers = (1..=leaves.last()).all(|leaf| leaves.answer(leaf) == Some(leaf - 1));
         Matcher(Arc::new(Inner {
             source,
             linktype,
             decision,
+            tables,
             leaves,
             handlers,
             inputs,
@@ -108,7 +115,14 @@ impl Matcher {
         inputs: &[u32],
         values: &'m mut Vec<u32>,
     ) -> Option<Call<'m>> {
-        let leaf = self.0.decision.leaf_with(captured, wire_len, inputs);
+        let leaf = match self.0.tables.classifier() {
+            None => self.0.decision.leaf_with(captured, wire_len, inputs),
+            Some(classifier) => {
+                let (given, wanted) = (inputs.len(), self.0.inputs.len());
+                assert!(given >= wanted, "{given} inputs, of {wanted}");
+                classifier.leaf(&self.0.decision, captured, wire_len, inputs)
+            }
+        };
         values.clear();
         self.push_values(leaf, Packet::new(captured, wire_len), inputs, values);
         self.call_of(leaf, values)
@@ -130,9 +144,18 @@ impl Matcher {
     /// # Panics
     /// If there is no row for each packet.
     pub fn call_burst(&self, packets: &[Packet<'_>], rows: &[u32], calls: &mut Calls) {
-        self.call_burst_by(packets, rows, calls, |leaves| {
-            self.0.decision.run_burst_with(packets, rows, leaves)
-        });
+        self.call_burst_by(packets, rows, calls, |leaves| self.run_burst(packets, rows, leaves));
+    }
+
+    fn run_burst(&self, packets: &[Packet<'_>], rows: &[u32], leaves: &mut [u32]) {
+        let width = self.0.inputs.len();
+        match self.0.tables.classifier() {
+            None => self.0.decision.run_burst_with(packets, rows, leaves),
+            Some(classifier) => {
+                assert!(rows.len() >= width * packets.len(), "a row for each packet");
+                classifier.leaves(&self.0.decision, packets, (rows, width), leaves);
+            }
+        }
     }
 
     /// The same, by something else that gives the leaf of each packet.
@@ -188,7 +211,7 @@ impl Matcher {
     /// If there is no room for the answer for each packet, or no row of inputs.
     pub fn decide_burst(&self, packets: &[Packet<'_>], rows: &[u32], numbers: &mut [u32]) {
         let numbers = &mut numbers[..packets.len()];
-        self.0.decision.run_burst_with(packets, rows, numbers);
+        self.run_burst(packets, rows, numbers);
         if !self.0.leaves_are_handlers {
             for number in numbers {
                 *number = self.0.leaves.answer(*number).map_or(0, |handler| handler + 1);
@@ -310,7 +333,54 @@ impl Matcher {
         self.0.decision.fallback_reason()
     }
 
-    /// The graph that runs.
+    /// What became of a program of many clauses: those that are looked up in tables. `None` where all are asked by one program.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// assert!(Compiler::new(LinkType::EN10MB).compile_match("match { tcp => a }")?.looked_up().is_none());
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn looked_up(&self) -> Option<LookedUp> {
+        self.0.tables.summary(&self.0.inputs)
+    }
+
+    /// Whether clauses are looked up in tables beside the graph.
+    #[doc(hidden)]
+    pub fn has_tables(&self) -> bool {
+        self.0.tables.classifier().is_some()
+    }
+
+    /// The places of the row of inputs that an answer depends on, if it depends on nothing of the packet.
+    ///
+    /// ```
+    /// # use pflang::{Compiler, LinkType};
+    /// let places = |program| Ok::<_, pflang::Error>(Compiler::new(LinkType::EN10MB).compile_match(program)?.places());
+    /// assert_eq!(places("match (a, b) { b = 3 => c }")?, Some(vec![1]));
+    /// assert_eq!(places("match (a, b) { b = 3 and tcp => c }")?, None);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    pub fn places(&self) -> Option<Vec<usize>> {
+        let mut places = Vec::new();
+        let is_row = row_places(self.0.decision.graph(), &mut places)
+            && self.0.tables.classifier().is_none_or(|classifier| classifier.reads(&mut places));
+        places.sort_unstable();
+        places.dedup();
+        is_row.then_some(places)
+    }
+
+    /// Nodes of its graphs; a table counts as one.
+    #[doc(hidden)]
+    pub fn nodes(&self) -> usize {
+        self.graph().node_count() + self.0.tables.classifier().map_or(0, Classifier::nodes)
+    }
+
+    /// Tests on the longest way of a packet; a look-up counts as one.
+    #[doc(hidden)]
+    pub fn longest_path(&self) -> usize {
+        longest_path(self.graph()) + self.0.tables.classifier().map_or(0, Classifier::longest_path)
+    }
+
+    /// The graph that runs; of a program whose clauses are looked up, that of the others.
     #[doc(hidden)]
     pub fn graph(&self) -> &Graph {
         self.0.decision.graph()

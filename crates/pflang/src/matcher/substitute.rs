@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A program with its names replaced.
+#[derive(Clone)]
 pub(super) struct Substituted {
     pub(super) text: String,
     /// Where a name was replaced: in the text, and in the text as written.

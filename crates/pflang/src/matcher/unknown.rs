@@ -5,6 +5,8 @@
 //! `may => open`. So the first clause that decides for certain is reached only by packets that no clause before it left open.
 
 use super::Matcher;
+use super::compile::ParsedMatch;
+use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
@@ -36,27 +38,57 @@ impl Compiler {
         unknown: &[&str],
         open: &str,
     ) -> Result<Matcher, Error> {
-        let mut read = self.read_match(source)?;
-        let inputs = &read.program.ast.inputs;
+        self.compile_parsed_without(&self.parse_match(source)?, unknown, open)
+    }
+
+    /// The same of a program that [`Compiler::parse_match`] of this compiler has read.
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn compile_parsed_without(
+        &self,
+        parsed: &ParsedMatch,
+        unknown: &[&str],
+        open: &str,
+    ) -> Result<Matcher, Error> {
+        let inputs = &parsed.program.ast.inputs;
         let slots: HashSet<u32> = (0..)
             .zip(inputs)
             .filter(|(_, name)| unknown.contains(&name.as_str()))
             .map(|(at, _)| at)
             .collect();
+        if let Some(matcher) = self.looked_up(parsed, Clock::new(self.limits), Some((&slots, open))) {
+            return Ok(matcher);
+        }
+        let mut read = self.lower_match(parsed.again(self))?;
         let lowered = &mut read.lowered;
-        let number = lowered.handlers.iter().position(|name| name == open).unwrap_or_else(|| {
-            lowered.handlers.push(open.to_owned());
-            lowered.handlers.len() - 1
-        });
-        let leaf = lowered.leaves.add(number as u32, &[]);
-        lowered.clauses = without(lowered, &slots, leaf);
+        let leaf = open_leaf(lowered, open);
+        let clauses: Vec<(usize, Clause)> =
+            std::mem::take(&mut lowered.clauses).into_iter().enumerate().collect();
+        let clauses = without(lowered, &clauses, &slots, leaf);
+        lowered.clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
         self.matcher(&read)
     }
 }
 
-/// The clauses of a program whose inputs in `slots` are not known; `open` is the leaf where the answer depends on them.
-fn without(lowered: &mut LoweredProgram, slots: &HashSet<u32>, open: u32) -> Vec<Clause> {
-    let LoweredProgram { tree, clauses, leaves, .. } = lowered;
+/// The leaf where the answer depends on what is not known.
+pub(super) fn open_leaf(lowered: &mut LoweredProgram, open: &str) -> u32 {
+    let number = lowered.handlers.iter().position(|name| name == open).unwrap_or_else(|| {
+        lowered.handlers.push(open.to_owned());
+        lowered.handlers.len() - 1
+    });
+    lowered.leaves.add(number as u32, &[])
+}
+
+/// The clauses of a program whose inputs in `slots` are not known, each with the number of the one that it came from; `open` is the leaf where the answer
+/// depends on them.
+pub(super) fn without(
+    lowered: &mut LoweredProgram,
+    clauses: &[(usize, Clause)],
+    slots: &HashSet<u32>,
+    open: u32,
+) -> Vec<(usize, Clause)> {
+    let LoweredProgram { tree, leaves, .. } = lowered;
     let depends = values_that_depend(tree, slots);
     let leaf_depends: Vec<bool> =
         leaves.iter().map(|(_, values)| values.iter().any(|value| depends[value.0 as usize])).collect();
@@ -64,28 +96,30 @@ fn without(lowered: &mut LoweredProgram, slots: &HashSet<u32>, open: u32) -> Vec
     let mut out = Vec::with_capacity(clauses.len());
     // How many blocks are open that are left out, since whether they are entered is not known.
     let mut left_out = 0;
-    for clause in clauses.iter() {
-        match *clause {
+    for &(from, clause) in clauses {
+        let mut push = |clause| out.push((from, clause));
+        match clause {
             Clause::Block(_) if left_out > 0 => left_out += 1,
             Clause::End if left_out > 0 => left_out -= 1,
             _ if left_out > 0 => {}
-            Clause::End => out.push(Clause::End),
+            Clause::End => push(Clause::End),
             Clause::Block(root) => match bounds[root.index()] {
-                None => out.push(Clause::Block(root)),
+                None => push(Clause::Block(root)),
                 Some(Bounds { may, .. }) => {
-                    out.push(Clause::Leaf(may, open));
+                    push(Clause::Leaf(may, open));
                     left_out = 1;
                 }
             },
             Clause::Leaf(root, leaf) => {
-                let value_depends = leaf_depends.get(leaf as usize - 1).is_some_and(|depends| *depends);
+                let depends = |leaf: u32| leaf_depends.get(leaf.checked_sub(1)? as usize).copied();
+                let value_depends = depends(leaf).unwrap_or(false);
                 match bounds[root.index()] {
-                    None => out.push(Clause::Leaf(root, if value_depends { open } else { leaf })),
+                    None => push(Clause::Leaf(root, if value_depends { open } else { leaf })),
                     Some(Bounds { may, must }) => {
                         if !value_depends && tree.node(must) != TreeNode::False {
-                            out.push(Clause::Leaf(must, leaf));
+                            push(Clause::Leaf(must, leaf));
                         }
-                        out.push(Clause::Leaf(may, open));
+                        push(Clause::Leaf(may, open));
                     }
                 }
             }

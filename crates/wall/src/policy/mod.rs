@@ -46,13 +46,14 @@ pub(crate) use vocabulary::{Input, Vocabulary};
 use classify::lists::ChangedLists;
 use dpi::{Details, Protocol};
 use names::DomainSet;
-use pflang::internals::ir::{Cond, Node, NodeId, Value};
-use pflang::{Compiler, Dialect, Limits, LinkType, Matcher};
+use pflang::internals::ir::Node;
+use pflang::{Compiler, Dialect, Limits, LinkType, LookedUp, Matcher};
 use rules::{Known, Program};
 use sets::Sets;
 use settings::{App, File, SetSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The handler of what a program leaves open.
 const OPEN: &str = "open";
@@ -333,23 +334,35 @@ impl Policy {
     /// A test means nothing on this link type, or the program is too large.
     pub fn compile(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
         let compiler = self.compiler(linktype);
-        let text = &self.program.text;
-        let whole = compiler.compile_match(text)?;
+        let parsed = compiler.parse_match(&self.program.text)?;
         let inputs = &self.program.vocabulary.inputs;
+        let mut build_ms = [0.0; 3];
+        let mut timed = |place: usize, compile: &dyn Fn() -> Result<Matcher, pflang::Error>| {
+            let begin = Instant::now();
+            let matcher = compile();
+            build_ms[place] = begin.elapsed().as_secs_f64() * 1e3;
+            matcher
+        };
         let without = |is_unknown: fn(Input) -> bool| {
             let unknown: Vec<String> =
                 inputs.iter().filter(|input| is_unknown(**input)).map(|input| input.name()).collect();
             let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
-            compiler.compile_match_without(text, &unknown, OPEN)
+            compiler.compile_parsed_without(&parsed, &unknown, OPEN)
         };
+        let whole = timed(0, &|| compiler.compile_parsed(&parsed))?;
         let is_asked = inputs.iter().any(|input| input.is_of_identification());
-        let early = if is_asked { Some(without(Input::is_of_identification)?) } else { None };
-        let stateless = without(|input| !input.is_of_packet())?;
+        let early = match is_asked {
+            true => Some(timed(1, &|| without(Input::is_of_identification))?),
+            false => None,
+        };
+        let stateless = timed(2, &|| without(|input| !input.is_of_packet()))?;
         let graph = stateless.graph();
+        let is_open =
+            matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
         let stateless_decides =
-            !matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);
-        let stateless_decides = stateless_decides || !stateless.handlers().any(|name| name == OPEN);
-        Ok(Programs { whole, early, stateless, stateless_decides, rules: self.program.rules.len() as u32 })
+            !is_open || stateless.has_tables() || !stateless.handlers().any(|name| name == OPEN);
+        let rules = self.program.rules.len() as u32;
+        Ok(Programs { whole, early, stateless, stateless_decides, rules, build_ms })
     }
 
     /// Bytes that names and sets of domains take, about.
@@ -404,6 +417,23 @@ pub struct Programs {
     /// Whether that decides anything.
     stateless_decides: bool,
     rules: u32,
+    /// What compiling each of these programs took.
+    build_ms: [f64; 3],
+}
+
+/// One of the programs that rules are, for people and reports.
+#[derive(Clone, Debug)]
+pub struct ProgramSummary {
+    /// What is known when it is asked.
+    pub known: &'static str,
+    /// Nodes of its graphs; a table in which rules are looked up counts as one.
+    pub nodes: usize,
+    /// Nodes that a packet passes at most, without those of parts of tests that are asked by themselves.
+    pub longest_path: usize,
+    /// Rules that are looked up.
+    pub looked_up: Option<LookedUp>,
+    /// What compiling it took.
+    pub build_ms: f64,
 }
 
 /// What a program says of a packet.
@@ -453,70 +483,28 @@ impl Programs {
 
     /// The places of the row that the programs read, if they read nothing of packets: with all known, and before that.
     pub(crate) fn places(&self) -> [Option<Vec<usize>>; 2] {
-        [places(&self.whole), places(self.early.as_ref().unwrap_or(&self.whole))]
+        [self.whole.places(), self.early.as_ref().unwrap_or(&self.whole).places()]
     }
 
-    /// Nodes that a packet passes at most, in each of these graphs.
+    /// The programs, in the order whole, early, stateless; the second is empty unless some rule asks what a flow speaks.
     #[must_use]
-    pub fn longest_paths(&self) -> [usize; 3] {
-        [
-            longest_path(&self.whole),
-            self.early.as_ref().map_or(0, longest_path),
-            longest_path(&self.stateless),
+    pub fn summaries(&self) -> Vec<ProgramSummary> {
+        let summary = |(known, matcher, build_ms): (&'static str, &Matcher, f64)| ProgramSummary {
+            known,
+            nodes: matcher.nodes(),
+            longest_path: matcher.longest_path(),
+            looked_up: matcher.looked_up(),
+            build_ms,
+        };
+        let [whole, early, stateless] = self.build_ms;
+        let known = "not what the flow speaks";
+        let nothing = ProgramSummary { known, nodes: 0, longest_path: 0, looked_up: None, build_ms: 0.0 };
+        vec![
+            summary(("everything", &self.whole, whole)),
+            self.early.as_ref().map_or(nothing, |matcher| summary((known, matcher, early))),
+            summary(("nothing of the flow", &self.stateless, stateless)),
         ]
     }
-
-    /// Nodes of the decision graphs: with all that is known, before it is known what the flow speaks, and without a look at the flow.
-    #[must_use]
-    pub fn nodes(&self) -> [usize; 3] {
-        let count = |matcher: &Matcher| matcher.graph().node_count();
-        [count(&self.whole), self.early.as_ref().map_or(0, count), count(&self.stateless)]
-    }
-}
-
-/// The places of its row that a program reads; `None` if it reads something of the packet.
-fn places(matcher: &Matcher) -> Option<Vec<usize>> {
-    let graph = matcher.graph();
-    let mut values = Vec::new();
-    for id in graph.topological() {
-        match graph.node(id) {
-            Node::Leaf(_) => {}
-            Node::Branch { cond, .. } => match graph.pool.get_cond(*cond) {
-                Cond::Bounds { .. } => return None,
-                _ => values.extend(graph.pool.cond_operands(*cond)),
-            },
-            Node::Switch(switch) => values.push(switch.value),
-        }
-    }
-    let mut places = Vec::new();
-    while let Some(value) = values.pop() {
-        match graph.pool.get(value) {
-            Value::Const(_) => {}
-            Value::Input(slot) => places.push(slot as usize),
-            Value::Len | Value::Load { .. } => return None,
-            Value::Op(_, a, b) => values.extend([a, b]),
-        }
-    }
-    places.sort_unstable();
-    places.dedup();
-    Some(places)
-}
-
-/// Tests on the longest way through a program.
-fn longest_path(matcher: &Matcher) -> usize {
-    let graph = matcher.graph();
-    let mut longest = vec![0_usize; graph.node_count()];
-    for id in graph.topological().into_iter().rev() {
-        let of = |id: NodeId| longest.get(id.0 as usize).copied().unwrap_or(0);
-        longest[id.0 as usize] = match graph.node(id) {
-            Node::Leaf(_) => 0,
-            Node::Branch { then, els, .. } => 1 + of(*then).max(of(*els)),
-            Node::Switch(switch) => {
-                1 + switch.arms.iter().map(|arm| of(arm.target)).fold(of(switch.default), usize::max)
-            }
-        };
-    }
-    longest.get(graph.root.0 as usize).copied().unwrap_or(0)
 }
 
 /// Reads a text as rules, and judges a packet by them if they are: for fuzzing. Whatever the text is, what is wrong with it has its place in it.

@@ -8,9 +8,10 @@ use crate::syntax::program::{self, Program};
 
 /// A program, clause by clause.
 pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Explanation, Error> {
-    let read = compiler.read_match(source)?;
-    let text = read.text().to_owned();
-    let Program { mut ast, lines } = read.program;
+    compiler.parts_of_match(source)?;
+    let parsed = compiler.parse_match(source)?;
+    let text = parsed.text().to_owned();
+    let Program { mut ast, lines } = parsed.program;
     let first = Line { depth: 0, text: "the first decides whose test holds:".to_owned() };
     let canonical = canonical(&mut ast, &lines);
     let (linktype, is_program) = (compiler.linktype(), true);

@@ -1,5 +1,6 @@
 //! Entries of a list that never decide, and what may surprise in each entry.
 
+use super::program::REACHED_MAX;
 use super::{Decider, Helps, LINTS_MAX, Linted, lower_parts};
 use crate::clock::Clock;
 use crate::compiler::{Compiler, whole};
@@ -15,8 +16,10 @@ pub(crate) fn of_list<S: AsRef<str>>(
     list: &[(S, u32)],
 ) -> Result<Vec<Vec<Diagnostic>>, Error> {
     let clock = Clock::new(compiler.limits);
-    let graph = compiler.graph_of_list(list)?;
-    let answers = answers(graph.graph());
+    let answers = match list.len() <= REACHED_MAX {
+        true => Some(answers(compiler.graph_of_list(list)?.graph())),
+        false => None,
+    };
     let mut decider = Decider::new(compiler.limits, &clock);
     // By its canonical text: the first entry that says so.
     let mut said: HashMap<String, usize> = HashMap::new();
@@ -34,7 +37,9 @@ pub(crate) fn of_list<S: AsRef<str>>(
         let why = match matches_all {
             Some(all) => Some(format!("entry [{all}] matches every packet")),
             None if first != entry => Some(format!("entry [{first}] is the same filter")),
-            None if *answer != FilterList::NONE && !answers.contains(answer) => {
+            None if *answer != FilterList::NONE
+                && answers.as_ref().is_some_and(|answers| !answers.contains(answer)) =>
+            {
                 Some("it matches no packet that those before it leave".to_owned())
             }
             None => None,

@@ -6,21 +6,32 @@ use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::tree::{Clause, TreeNode};
+use crate::lower::is_constant;
 use crate::matcher::ReadMatch;
-use crate::syntax::program::Line;
-use std::collections::HashSet;
+use crate::syntax::fmt;
+use crate::syntax::program::{Line, Program};
+use std::collections::{HashMap, HashSet};
 
 /// So many tests are looked at one by one.
 const TESTS_MAX: usize = 200;
 
+/// Of programs with more lines, clauses that are never reached are looked for by their text alone: who compiles all tests as one program to learn it waits
+/// for seconds.
+pub(crate) const REACHED_MAX: usize = 4096;
+
 /// The warnings about a program, in the order of the text.
 pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagnostic>, Error> {
-    let mut read = compiler.read_match(source)?;
-    let mut lints = never_reached(compiler, &mut read)?;
-    let mut decider = Decider::new(compiler.limits, &read.clock);
-    for line in read.program.lines.iter().take(TESTS_MAX) {
+    let parsed = compiler.parse_match(source)?;
+    let mut lints = if parsed.program.lines.len() > REACHED_MAX {
+        compiler.parts_of_match(source)?;
+        repeated(&parsed.program)
+    } else {
+        never_reached(compiler, &mut compiler.lower_match(parsed.clone())?)?
+    };
+    let mut decider = Decider::new(compiler.limits, &parsed.clock);
+    for line in parsed.program.lines.iter().take(TESTS_MAX) {
         let Line::Clause(clause) = line else { continue };
-        let text = clause.test_span.text(read.text());
+        let text = clause.test_span.text(parsed.text());
         let begin = clause.test_span.start;
         for mut lint in of_test(compiler, text, &mut decider) {
             let moved = |span: Span| Span::new(span.start + begin, span.end + begin);
@@ -31,7 +42,7 @@ pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagno
     }
     lints.sort_by_key(|lint| (lint.span.start, lint.code));
     lints.truncate(LINTS_MAX);
-    Ok(lints.into_iter().map(|lint| read.locate(lint)).collect())
+    Ok(lints.into_iter().map(|lint| parsed.locate(lint)).collect())
 }
 
 /// What may surprise in a test that stands alone. One that asks for inputs cannot.
@@ -42,6 +53,51 @@ fn of_test(compiler: &Compiler, text: &str, decider: &mut Decider) -> Vec<Diagno
         Linted { compiler, ast: &ast, source: text, helps: Helps::Made }.lints(&mut parts, decider);
     // Here `not` turns what cannot be read.
     lints.retain(|lint| lint.code != Code::NotOverLoad);
+    lints
+}
+
+/// The clauses whose test stands before them in the same block, or that stand behind `otherwise`.
+fn repeated(program: &Program) -> Vec<Diagnostic> {
+    let mut lints = Vec::new();
+    // For each open block: the tests in it, whether `otherwise` has come, and whether it is entered at all.
+    let mut open = vec![(HashMap::new(), false, true)];
+    for line in &program.lines {
+        let Line::Clause(clause) = line else {
+            open.pop();
+            continue;
+        };
+        let Some((tests, is_over, is_entered)) = open.last_mut() else { break };
+        let first = clause.test.and_then(|test| {
+            let text = fmt::expr(&program.ast, test);
+            let first = tests.get(&text).copied();
+            // One whose arguments cannot be computed leaves its packets to the next.
+            let arguments = clause.call.iter().flat_map(|call| &call.arguments);
+            if first.is_none() && arguments.clone().all(|argument| is_constant(program.ast.arith(*argument)))
+            {
+                tests.insert(text, clause.test_span);
+            }
+            first
+        });
+        let is_reached = first.is_none() && !*is_over;
+        if *is_entered && !is_reached {
+            let why = match is_over {
+                true => "`otherwise` stands before it, which takes every packet",
+                false => "its test stands before it, which takes every packet that it would take",
+            };
+            let found = Diagnostic::new(Code::NeverDecides, clause.span, "this clause is never reached");
+            let mut found = found.label(why).help("remove it, or move it further to the front");
+            found.also = first.map(|first| (first, "here".into()));
+            lints.push(found);
+        }
+        *is_over |= clause.test.is_none();
+        let is_entered = *is_entered && is_reached;
+        if clause.call.is_none() {
+            open.push((HashMap::new(), false, is_entered));
+        }
+        if lints.len() >= LINTS_MAX {
+            break;
+        }
+    }
     lints
 }
 

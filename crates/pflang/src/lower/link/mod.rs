@@ -146,6 +146,15 @@ pub(crate) fn is_wlan(linktype: LinkType) -> bool {
     matches!(table::link(linktype).carries, Carries::Wlan(_))
 }
 
+/// Whether headers behind the link layer are at places that are the same in all packets of a link type, and what is carried is told by one field.
+pub(crate) fn is_plain(linktype: LinkType) -> bool {
+    use Carries::{Cooked, EtherType, Ethernet, FamilyHostOrder, FamilyNetworkOrder, Only, VersionNibble};
+    matches!(
+        table::link(linktype.canonical()).carries,
+        Ethernet | Cooked | EtherType | VersionNibble | FamilyHostOrder | FamilyNetworkOrder | Only(_)
+    )
+}
+
 /// Whether packets of a link type say what they carry. Where they do not (Juniper's, BACnet's), `ip` and `ip6` are the same test,
 /// and look at different bytes of the same packets.
 pub(crate) fn tells_protocols(linktype: LinkType) -> bool {

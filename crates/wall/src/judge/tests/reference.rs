@@ -309,12 +309,31 @@ impl Random {
         text
     }
 
-    fn policy(&mut self) -> String {
+    /// So many rules that they are looked up: hosts, networks, names of servers and ports in turns, with others among them.
+    fn many_rules(&mut self) -> String {
+        let mut text = String::new();
+        for number in 0..260 {
+            let n = self.below(256);
+            let test = match number % 6 {
+                0 => format!("src host 192.0.2.{n}"),
+                1 => format!("dst net {n}.0.0.0/8 and tcp"),
+                2 => format!("sni w{n}.example.com"),
+                3 => format!("udp dst port {}", 4 * n),
+                4 => format!("src portrange {n}-{} and state established", 3 * n),
+                _ if self.below(4) > 0 => format!("dst port {n} and {}", self.test(0)),
+                _ => format!("{} and {}", self.test(0), self.test(1)),
+            };
+            text += &format!("{test} => {}\n", self.of(&["accept", "drop", "reject", "accept(log)"]));
+        }
+        text
+    }
+
+    fn policy(&mut self, rules: impl Fn(&mut Random) -> String) -> String {
         let default = self.of(&["accept", "drop", "reject"]);
         let undecided = self.of(&["forward", "drop", "rules"]);
+        let rules = rules(self);
         format!(
-            "default = '{default}'\nundecided = '{undecided}'\nrules = '''\n{}'''\n[sets]\nnames = ['www.example.com', 'example.org']\nhosts = ['198.51.100.80', '2001:db8:2::/64']\n",
-            self.rules(2)
+            "default = '{default}'\nundecided = '{undecided}'\nrules = '''\n{rules}'''\n[sets]\nnames = ['www.example.com', 'example.org']\nhosts = ['198.51.100.80', '2001:db8:2::/64']\n"
         )
     }
 }
@@ -404,7 +423,7 @@ fn every_verdict_is_that_of_a_judge_that_goes_rule_by_rule() {
     let mut random = Random(20);
     let (mut packets, mut compared) = (0, 0);
     for number in 0..policies {
-        let text = random.policy();
+        let text = random.policy(|random| random.rules(2));
         let policy = match Policy::read(&text, Path::new("")) {
             Ok(policy) => Arc::new(policy),
             // What random tests may be: `vlan and not vlan`.
@@ -418,4 +437,25 @@ fn every_verdict_is_that_of_a_judge_that_goes_rule_by_rule() {
         }
     }
     assert!(compared > policies / 2 && packets > 1000, "{compared} policies, {packets} packets");
+}
+
+#[test]
+fn verdicts_of_many_rules_are_those_of_a_judge_that_goes_rule_by_rule() {
+    let captures = captures();
+    let mut random = Random(21);
+    let (mut packets, mut looked_up) = (0, 0);
+    for number in 0..4 {
+        let text = random.policy(Random::many_rules);
+        let policy = match Policy::read(&text, Path::new("")) {
+            Ok(policy) => Arc::new(policy),
+            Err(problems) if problems.iter().all(|problem| problem.code.starts_with("PF")) => continue,
+            Err(problems) => panic!("{problems:?}\n{text}"),
+        };
+        let programs = policy.compile(LinkType::EN10MB).unwrap();
+        looked_up += programs.summaries()[0].looked_up.as_ref().map_or(0, |looked_up| looked_up.clauses);
+        for capture in captures.iter().skip(number).step_by(8) {
+            packets += compare(&policy, capture, &mut random);
+        }
+    }
+    assert!(looked_up > 500 && packets > 1000, "{looked_up} rules, {packets} packets");
 }
