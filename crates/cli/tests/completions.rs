@@ -96,6 +96,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "bench wall",
         "ps",
         "top",
+        "doctor",
         "completions",
         "man",
         "wall",

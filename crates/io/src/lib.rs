@@ -1,7 +1,7 @@
 //! Apps that move packets between a graph and the world: captures and devices, one file or folder each.
 //!
 //! The engine knows none of them; they arrive as classes, as any other app does. Devices are reached through system
-//! calls, which only [`tap`] and [`af_packet`] make, each in one file that has no other purpose.
+//! calls, which only [`tap`], [`af_packet`], [`nfqueue`] and [`netdev`] make, each in one file that has no other purpose.
 
 #![deny(unsafe_code)]
 
@@ -12,11 +12,15 @@ pub mod af_packet;
 mod device;
 mod held;
 mod interfaces;
+#[allow(unsafe_code)]
+pub mod netdev;
+pub mod nfqueue;
 pub mod pcap_reader;
 pub mod pcap_writer;
 pub mod tap;
 
 pub use af_packet::AfPacket;
+pub use nfqueue::Nfqueue;
 pub use pcap_reader::{Passes, PcapReader, Replay};
 pub use pcap_writer::PcapWriter;
 pub use tap::Tap;
@@ -25,5 +29,5 @@ use engine::Registry;
 
 /// The classes that a graph file can name.
 pub fn registry() -> Registry {
-    Registry::new().with::<AfPacket>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
+    Registry::new().with::<AfPacket>().with::<Nfqueue>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
 }

@@ -4,6 +4,8 @@
 mod absence;
 #[path = "kernel/interfaces.rs"]
 mod interfaces;
+#[path = "kernel/nfqueue.rs"]
+mod nfqueue;
 #[path = "kernel/offload.rs"]
 mod offload;
 #[path = "kernel/outgoing.rs"]

@@ -102,6 +102,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "set stats" => &SET_STATS,
         "ps" => &PS,
         "top" => &TOP,
+        "doctor" => &DOCTOR,
         "completions" => &COMPLETIONS,
         "man" => &MAN,
         _ => &NOTHING,
@@ -589,6 +590,21 @@ const TOP: Behind = Behind {
         ("2", "none of that name or number"),
         REFUSED,
         ("129, 130, 131 and 143", "ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM"),
+    ],
+    ..NOTHING
+};
+
+const DOCTOR: Behind = Behind {
+    notes: &[
+        "A line a check: `ok`; `warn`, it works but not as well; `fail`, what it is needed for does not work; `unknown`. \
+         Below stands the one command that mends it. Nothing is changed.",
+    ],
+    examples: &["sluss doctor eth0", "sluss doctor nfqueue --json"],
+    exit_codes: &[
+        ("0", "nothing to mend"),
+        ("1", "something to mend: a check is `warn` or `fail`"),
+        WRONG_FLAG,
+        ("3", "no such device, or the system refused"),
     ],
     ..NOTHING
 };

@@ -55,6 +55,7 @@ mod socket;
 mod tests;
 
 pub use framing::{Framing, Hardware, Peers};
+pub(crate) use offload::{complete_checksum, prepare_checksum};
 
 use crate::device::{self, Refusal, Refusals, Sight, Watch};
 use crate::interfaces;

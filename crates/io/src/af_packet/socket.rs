@@ -8,8 +8,8 @@ use super::control::{CONTROL_LEN, Told};
 use super::framing::{Framing, Hardware, Peers};
 use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
+use crate::netdev;
 use engine::Packet;
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -89,7 +89,7 @@ impl Socket {
     pub(super) fn open(options: &AfPacket) -> Result<Self, OpenError> {
         let step = |step| move |error| OpenError { step, error };
         // Asked first, since it takes no rights: who mistypes a name is not to be sent for some.
-        let index = index_of(&options.device).map_err(step(Step::Device))?;
+        let index = netdev::index(&options.device).map_err(step(Step::Device))?;
         // Without a protocol it receives nothing until it is bound, and so no frames of other devices.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed.
@@ -426,15 +426,6 @@ fn address(protocol: libc::c_int, index: u32) -> libc::sockaddr_ll {
     address.sll_protocol = (protocol as u16).to_be();
     address.sll_ifindex = index as libc::c_int;
     address
-}
-
-fn index_of(device: &str) -> io::Result<u32> {
-    let name = CString::new(device).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
-    // SAFETY: the name ends with a zero, and is only read.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {

@@ -6,6 +6,7 @@ pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
 use engine::shm::Counter;
 use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
+use rustix::net::{AddressFamily, SocketType, netdevice};
 use std::io;
 use wire::LinkType;
 
@@ -28,6 +29,13 @@ pub(crate) fn check_name(option: &str, name: &str) -> Result<(), OptionError> {
         )),
         _ => Ok(()),
     }
+}
+
+/// What a device is called, by the kernel's number.
+pub(crate) fn name_of(index: u32) -> Option<String> {
+    // A socket of any kind will do to ask.
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::DGRAM, None).ok()?;
+    netdevice::index_to_name(socket, index).ok()
 }
 
 /// A packet with room for all but the longest frames.

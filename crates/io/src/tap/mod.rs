@@ -28,6 +28,7 @@ pub(crate) mod tun;
 
 use crate::device::{self as port, Refusal, Refusals, Sight, Watch};
 use crate::interfaces;
+use crate::netdev;
 use engine::shm::Counter;
 use engine::{
     App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Reporting, Roles, Setup,
@@ -147,10 +148,10 @@ impl Tap {
         if let Some(mtu) = self.mtu {
             let message =
                 |error| format!("{name}: cannot set it: {error}; try `sudo ip link set {name} mtu {mtu}`");
-            tun::set_mtu(name, mtu).map_err(|error| OptionError::refused("mtu", message(error)))?;
+            netdev::set_mtu(name, mtu).map_err(|error| OptionError::refused("mtu", message(error)))?;
         }
         // Who may use a device that was made for them need not be allowed to switch it on.
-        let _ = tun::set_up(name);
+        let _ = netdev::set_up(name);
         Ok(file)
     }
 
