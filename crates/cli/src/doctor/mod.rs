@@ -10,6 +10,7 @@ mod rights;
 
 use crate::args::DoctorArgs;
 use crate::exit::{Failure, Outcome};
+use crate::shell::quoted;
 use crate::terminal::{Terminal, print};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -119,6 +120,8 @@ impl Check {
         }
         text.push('\n');
         if let Some(fix) = &self.fix {
+            // Typed into a shell, it is to change that shell.
+            let fix = if fix.contains("$PPID") { format!("sh -c {}", quoted(fix)) } else { fix.clone() };
             text += &format!("         {:width$}  fix: {fix}\n", "");
         }
         text

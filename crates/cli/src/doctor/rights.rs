@@ -67,8 +67,8 @@ pub(super) fn memlock() -> Check {
         Some(bytes) => {
             let is_below_hard = limit.maximum.is_none_or(|maximum| maximum >= MEMLOCK_MIN);
             let fix = if is_below_hard {
-                // Of whoever starts sluss; the inner shell's parent, whether it is typed or run by `sh -c`.
-                Some(format!("sh -c 'prlimit --memlock={MEMLOCK_MIN}: --pid $PPID'"))
+                // Of whoever runs this by `sh -c`, and starts sluss afterwards.
+                Some(format!("prlimit --memlock={MEMLOCK_MIN}: --pid $PPID"))
             } else if rustix::process::geteuid().is_root() {
                 None
             } else {

@@ -432,11 +432,13 @@ const WALL_RUN: Behind = Behind {
     notes: &[
         "The first rule of POLICY that takes a packet decides it. Of captures, packets are judged by what is known when they come, the same in every run.",
         "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy          read again; one that is wrong changes nothing.",
-        "Inline, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these.",
+        "Live, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these. \
+         Behind a queue it keeps CAP_NET_ADMIN, and --in and --out say what `in` and `out` of rules are.",
     ],
     examples: &[
         "sluss wall run policy.toml trace.pcap -o accepted.pcap",
         "sudo sluss wall run policy.toml --inline eth0 eth1",
+        "sudo sluss wall run policy.toml --nfqueue 5",
     ],
     exit_codes: &[
         ("0", "done"),
