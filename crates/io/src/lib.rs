@@ -1,7 +1,7 @@
 //! Apps that move packets between a graph and the world: captures and devices, one file or folder each.
 //!
 //! The engine knows none of them; they arrive as classes, as any other app does. Devices are reached through system
-//! calls, which only [`tap`], [`af_packet`], [`nfqueue`] and [`netdev`] make, each in one file that has no other purpose.
+//! calls, which only [`tap`], [`af_packet`], [`nfqueue`] and [`netdev`] make, or through DPDK, which [`dpdk`] calls, each in one file that has no other purpose.
 
 #![deny(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod scratch;
 
 pub mod af_packet;
 mod device;
+pub mod dpdk;
 mod held;
 mod interfaces;
 #[allow(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod pcap_writer;
 pub mod tap;
 
 pub use af_packet::AfPacket;
+pub use dpdk::Dpdk;
 pub use nfqueue::Nfqueue;
 pub use pcap_reader::{Passes, PcapReader, Replay};
 pub use pcap_writer::PcapWriter;
@@ -29,5 +31,5 @@ use engine::Registry;
 
 /// The classes that a graph file can name.
 pub fn registry() -> Registry {
-    Registry::new().with::<AfPacket>().with::<Nfqueue>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
+    Registry::new().with::<AfPacket>().with::<Dpdk>().with::<Nfqueue>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
 }

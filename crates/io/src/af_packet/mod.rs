@@ -57,7 +57,7 @@ mod tests;
 pub use framing::{Framing, Hardware, Peers};
 pub(crate) use offload::{complete_checksum, prepare_checksum};
 
-use crate::device::{self, Refusal, Refusals, Sight, Watch};
+use crate::device::{self, Attempt, Outbox, Refusal, Refusals, Sender, Sight, Watch};
 use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
@@ -111,7 +111,7 @@ pub struct Running {
     /// Room for what does not fit into those, for each.
     rests: Box<[u8]>,
     /// Packets that the socket had no room for.
-    waiting: VecDeque<Packet>,
+    outbox: Outbox,
     is_listening: bool,
     times: Times,
     next_look_ns: u64,
@@ -166,7 +166,7 @@ impl Class for AfPacket {
             uncut: VecDeque::new(),
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
-            waiting: VecDeque::new(),
+            outbox: Outbox::default(),
             is_listening: true,
             times: Times::of(setup.clock),
             next_look_ns: 0,
@@ -304,23 +304,9 @@ impl App for Running {
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
-        self.send_waiting(io.pool);
-        while self.waiting.is_empty()
-            && let Some(mut burst) = io.inputs[0].burst_of_at_most(BURST_MAX)
-        {
-            while !burst.is_empty() {
-                let ours = self.ours(&burst, io.pool);
-                if ours == 0 {
-                    io.pool.free_burst(burst.split_front(1), &self.wrong_linktype);
-                    continue;
-                }
-                let is_first = self.waiting.is_empty();
-                match if is_first { self.attempt(&burst[..ours]) } else { Attempt::Full } {
-                    Attempt::Taken(count, counter) => io.pool.free_burst(burst.split_front(count), counter),
-                    Attempt::Full => self.waiting.extend(burst.split_front(ours)),
-                }
-            }
-        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.push(self, &mut io.inputs[0], io.pool);
+        self.outbox = outbox;
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
@@ -350,13 +336,11 @@ impl App for Running {
     fn stop(&mut self, io: &mut Io<'_>) {
         self.abandon_uncut(io.pool);
         self.send_waiting(io.pool);
-        for packet in self.waiting.drain(..) {
-            io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
-        }
+        self.outbox.abandon(io.pool, self.refusals.counter(Refusal::NoBuffers));
     }
 
     fn held(&self) -> usize {
-        self.spare.len() + self.waiting.len() + self.uncut.len()
+        self.spare.len() + self.outbox.len() + self.uncut.len()
     }
 
     fn is_finished(&self) -> bool {
@@ -376,7 +360,7 @@ impl Wakeable for Running {
     /// What waits for room in the socket, or in the output, comes first.
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         let socket = self.socket.as_ref().filter(|_| self.is_listening)?;
-        (self.waiting.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
+        (self.outbox.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
     }
 }
 
@@ -393,24 +377,9 @@ impl Drop for Running {
     }
 }
 
-/// The fate of the first packets of a burst.
-enum Attempt<'a> {
-    /// This many packets share a fate, which the counter counts.
-    Taken(usize, &'a Counter),
-    /// The socket has no room.
-    Full,
-}
+impl Sender for Running {
+    const BURST_MAX: usize = BURST_MAX;
 
-impl Running {
-    /// Closes the socket, with the frames in its queue. As long as any socket of a fanout group is open, the group is bound to a device
-    /// that is gone, and takes in no socket of the next one.
-    fn close(&mut self) {
-        if let Some(socket) = self.socket.take() {
-            self.kernel_drops.add(socket.empty());
-        }
-    }
-
-    /// How many of the first packets are of the link type that the device takes, as far as that is known.
     #[inline]
     fn ours(&self, packets: &[Packet], pool: &Pool) -> usize {
         if !pool.uses_metadata() {
@@ -420,6 +389,10 @@ impl Running {
             .iter()
             .take_while(|packet| self.framing.takes(LinkType::new(packet.metadata().linktype.into())))
             .count()
+    }
+
+    fn wrong_linktype(&self) -> &Counter {
+        &self.wrong_linktype
     }
 
     fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
@@ -442,14 +415,21 @@ impl Running {
             }
         }
     }
+}
+
+impl Running {
+    /// Closes the socket, with the frames in its queue. As long as any socket of a fanout group is open, the group is bound to a device
+    /// that is gone, and takes in no socket of the next one.
+    fn close(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            self.kernel_drops.add(socket.empty());
+        }
+    }
 
     fn send_waiting(&mut self, pool: &mut Pool) {
-        while !self.waiting.is_empty() {
-            self.waiting.make_contiguous();
-            let Attempt::Taken(count, counter) = self.attempt(self.waiting.as_slices().0) else { return };
-            let counter = counter.clone();
-            self.waiting.drain(..count).for_each(|packet| pool.free(packet, &counter));
-        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.send_waiting(self, pool);
+        self.outbox = outbox;
     }
 
     /// Has the kernel stamp frames. If it does not, they have the time of the breath in which they are fetched.

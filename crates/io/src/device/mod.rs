@@ -1,7 +1,9 @@
 //! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear.
 
+mod outbox;
 mod watch;
 
+pub(crate) use outbox::{Attempt, Outbox, Sender};
 pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
 use engine::shm::Counter;
