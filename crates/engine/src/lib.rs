@@ -132,7 +132,7 @@ mod timer;
 mod worker;
 
 pub use app::{
-    App, Class, ClassInfo, Direction, Io, NextEvent, Passage, PortNames, Ports, Reconfigured, Reporting,
+    App, Class, ClassInfo, Device, DeviceFacts, Direction, Io, NextEvent, Passage, PortNames, Ports, Reconfigured, Reporting,
     Roles, Setup, Timed, Use, Wakeable,
 };
 pub use bucket::Bucket;

@@ -2,7 +2,6 @@
 
 use super::{Check, State, install};
 use dpi::worker::{Options, Worker};
-use std::process::{Command, Stdio};
 
 /// The compiler whose bytecode `--front libpcap` runs.
 pub(super) fn libpcap() -> Check {
@@ -29,14 +28,13 @@ pub(super) fn libndpi() -> Check {
     }
 }
 
-/// DPDK, as pkg-config knows it.
+/// DPDK, loaded as an app loads it.
 pub(super) fn libdpdk() -> Check {
-    let check = |found: String| Check::ok("libdpdk", found, "present", "devices of DPDK");
-    let asked = Command::new("pkg-config").args(["--modversion", "libdpdk"]).stdin(Stdio::null()).output();
-    match asked {
-        Ok(output) if output.status.success() => {
-            check(format!("DPDK {}", String::from_utf8_lossy(&output.stdout).trim()))
-        }
-        _ => check("absent".to_owned()).but(State::Fail, install("libdpdk-dev")),
+    let wanted = "that which sluss was built with";
+    let check = |found: String| Check::ok("libdpdk", found, wanted, "devices of DPDK");
+    match io::dpdk::version() {
+        Ok(version) => check(version),
+        Err(why) if io::dpdk::is_built_in() => check(why.to_owned()).but(State::Fail, install("libdpdk-dev")),
+        Err(why) => check(format!("{why}; install libdpdk-dev and build it anew")).but(State::Fail, None),
     }
 }

@@ -7,7 +7,9 @@
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
 //! | `outgoing` | whether frames that others on this machine send by the device come as well; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
+//! | `queue` | how much the socket's queues hold, `"512KB"`; `"4MB"` unless set, and no more than the system allows |
 //! | `delivered` | counts frames that the device has taken |
+//! | `copies` | counts frames that the kernel has copied, in both directions |
 //! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
 //! | `wrong_linktype` | drops: packets that are not of the device's link type, where the graph keeps metadata |
 //! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet, or too few for joined datagrams |
@@ -62,7 +64,7 @@ use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Reporting, Roles,
+    App, Class, ClockKind, Device, DeviceFacts, Io, Notifier, OptionError, Output, Packet, Passage, Pool, Reconfigured, Reporting, Roles,
     Setup, Wakeable,
 };
 use intake::{Frame, Intake};
@@ -88,7 +90,14 @@ pub struct AfPacket {
     pub outgoing: bool,
     /// The group that shares the frames of the device.
     pub fanout: Option<u16>,
+    /// How much the socket's queues hold.
+    pub queue: Option<String>,
 }
+
+/// Bytes that the socket's queues hold unless set: some thousand frames.
+const QUEUE_LEN: usize = 4 << 20;
+/// How long the kernel must not have dropped anything until it is told again, in nanoseconds.
+const QUIET_NS: u64 = 10_000_000_000;
 
 /// A running `af_packet`.
 #[derive(Debug)]
@@ -115,7 +124,11 @@ pub struct Running {
     is_listening: bool,
     times: Times,
     next_look_ns: u64,
+    /// When the kernel had dropped frames last, if that was told.
+    dropping_ns: Option<u64>,
+    notifier: Notifier,
     delivered: Counter,
+    copies: Counter,
     kernel_drops: Counter,
     no_checksum: Counter,
     wrong_linktype: Counter,
@@ -149,7 +162,7 @@ impl Class for AfPacket {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        device::check_name("device", &self.device)
+        OptionError::all([device::check_name("device", &self.device), self.queue_len().map(drop)])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -170,6 +183,9 @@ impl Class for AfPacket {
             is_listening: true,
             times: Times::of(setup.clock),
             next_look_ns: 0,
+            dropping_ns: None,
+            notifier: setup.notifier(),
+            copies: setup.counter("copies"),
             delivered: setup.delivered(),
             kernel_drops: setup.missed("kernel_drops"),
             no_checksum: setup.counter("no_checksum"),
@@ -200,6 +216,11 @@ impl Class for AfPacket {
 }
 
 impl AfPacket {
+    /// Bytes that the socket's queues hold.
+    fn queue_len(&self) -> Result<usize, OptionError> {
+        self.queue.as_deref().map_or(Ok(QUEUE_LEN), |text| device::check_size("queue", text))
+    }
+
     fn open(&self) -> Result<Socket, OptionError> {
         Socket::open(self).map_err(|error| self.refused(&error))
     }
@@ -217,6 +238,9 @@ impl AfPacket {
     /// Gives the socket of a device these options in place of `old`.
     fn change(&self, socket: &Socket, old: &Self) -> Result<(), OptionError> {
         let refused = |error| self.refused(&error);
+        if self.queue != old.queue {
+            socket.set_queue_len(self.queue_len()?);
+        }
         if self.promiscuous != old.promiscuous {
             socket.set_promiscuous(self.promiscuous).map_err(refused)?;
         }
@@ -328,8 +352,12 @@ impl App for Running {
             }
         }
         if let Some(socket) = &mut self.socket {
-            self.kernel_drops.add(socket.dropped().unwrap_or(0).into());
+            let dropped = socket.dropped().unwrap_or(0);
+            self.kernel_drops.add(dropped.into());
             socket.ask_mtu();
+            if dropped > 0 {
+                self.tell_of_drops(io.now_ns);
+            }
         }
     }
 
@@ -351,6 +379,10 @@ impl App for Running {
         Some(self)
     }
 
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
+    }
+
     fn reporting(&self) -> Option<&dyn Reporting> {
         Some(self)
     }
@@ -361,6 +393,13 @@ impl Wakeable for Running {
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         let socket = self.socket.as_ref().filter(|_| self.is_listening)?;
         (self.outbox.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
+    }
+}
+
+impl Device for Running {
+    fn facts(&self) -> DeviceFacts {
+        let mode = "packet socket, the kernel copies";
+        device::facts(&self.options.device, mode, self.times == Times::Kernel)
     }
 }
 
@@ -400,7 +439,10 @@ impl Sender for Running {
             return Attempt::Taken(packets.len(), self.refusals.counter(Refusal::Down));
         };
         match socket.send(packets) {
-            Ok(count) if count > 0 => Attempt::Taken(count, &self.delivered),
+            Ok(count) if count > 0 => {
+                self.copies.add(count as u64);
+                Attempt::Taken(count, &self.delivered)
+            }
             Ok(_) => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Attempt::Taken(0, &self.delivered),
@@ -423,6 +465,19 @@ impl Running {
     fn close(&mut self) {
         if let Some(socket) = self.socket.take() {
             self.kernel_drops.add(socket.empty());
+        }
+    }
+
+    /// Tells that the kernel has begun to drop frames.
+    #[cold]
+    fn tell_of_drops(&mut self, now_ns: u64) {
+        let is_known = self.dropping_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < QUIET_NS);
+        self.dropping_ns = Some(now_ns);
+        if !is_known {
+            self.notifier.warn(format!(
+                "device {}: the kernel has begun to drop frames, which are not fetched in time; a longer `queue` helps where they come in bursts",
+                self.options.device
+            ));
         }
     }
 
@@ -490,6 +545,7 @@ impl Running {
             0
         });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
+        self.copies.add(got as u64);
         if got > 0 {
             self.has_joined = received[..got].iter().any(|received| received.datagram_len.is_some());
         }

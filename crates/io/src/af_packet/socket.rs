@@ -15,8 +15,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The most frames that one call moves.
 pub(super) const BURST_MAX: usize = 64;
-/// Bytes asked for the queues in the kernel: some thousand frames.
-const QUEUE_LEN: libc::c_int = 4 << 20;
 
 /// Says that a header comes and goes with each frame (linux/if_packet.h).
 const PACKET_VNET_HDR: libc::c_int = 15;
@@ -100,6 +98,7 @@ impl Socket {
         let mut socket =
             Socket { fd, index, has_header: false, framing, is_loopback: false, mtu: usize::MAX };
         socket.prepare().map_err(step(Step::Socket))?;
+        socket.set_queue_len(options.queue_len().unwrap_or(super::QUEUE_LEN));
         // Without it, frames come and go as they are.
         socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
         socket.ask_mtu();
@@ -186,15 +185,20 @@ impl Socket {
         self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
         // Not even between two steps.
         self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+        Ok(())
+    }
+
+    /// Says how many bytes the queues in the kernel are to hold.
+    pub(super) fn set_queue_len(&self, len: usize) {
+        let len = libc::c_int::try_from(len).unwrap_or(libc::c_int::MAX);
         for (forced, asked) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
             // As much as we are allowed; short queues work too.
             let _ = self
-                .set(libc::SOL_SOCKET, forced, &QUEUE_LEN)
-                .or_else(|_| self.set(libc::SOL_SOCKET, asked, &QUEUE_LEN));
+                .set(libc::SOL_SOCKET, forced, &len)
+                .or_else(|_| self.set(libc::SOL_SOCKET, asked, &len));
         }
-        Ok(())
     }
 
     fn bind(&self) -> io::Result<()> {

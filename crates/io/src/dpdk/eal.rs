@@ -39,7 +39,6 @@ impl Memory {
 /// EAL, which runs.
 #[derive(Debug)]
 struct Eal {
-    dpdk: Dpdk,
     memory: Memory,
     has_pci: bool,
     ports: HashMap<String, Open>,
@@ -103,7 +102,7 @@ fn missing(why: &str) -> String {
 fn refused(options: &Options, DpdkError { number, text }: &DpdkError) -> OptionError {
     let device = &options.device;
     match *number {
-        libc::ERANGE => OptionError::new("queues", format!("{device} has fewer queues than {}", options.queues)),
+        libc::ERANGE => OptionError::new("queues", format!("{device} has fewer than {}", options.queues)),
         libc::ENODEV => OptionError::refused("device", format!("DPDK finds no device {device}")),
         libc::ENOMEM => OptionError::refused(
             "buffers",
@@ -124,7 +123,7 @@ fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
     });
     let started = started.map_err(|error| OptionError::refused("device", format!("no thread for DPDK: {error}")))?;
     match started.join() {
-        Ok(Ok(())) => Ok(Eal { dpdk, memory, has_pci: pci.is_some(), ports: HashMap::new() }),
+        Ok(Ok(())) => Ok(Eal { memory, has_pci: pci.is_some(), ports: HashMap::new() }),
         Ok(Err(error)) => Err(OptionError::refused(
             "device",
             format!("DPDK does not start: {}; it was started with `{}`; `sluss doctor dpdk`", error.text, arguments.join(" ")),
@@ -163,7 +162,7 @@ fn processors() -> String {
 }
 
 /// Whether a device is named by its place on PCI: `0000:03:00.0` or `03:00.0`.
-fn is_pci(device: &str) -> bool {
+pub(super) fn is_pci(device: &str) -> bool {
     let name = device.split(',').next().unwrap_or_default();
     let is_hex = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_hexdigit());
     let parts: Vec<&str> = name.split([':', '.']).collect();

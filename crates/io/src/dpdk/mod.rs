@@ -30,7 +30,7 @@ use crate::device::{self, Attempt, Outbox, Sender};
 use crate::interfaces;
 use eal::Memory;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use};
+use engine::{App, Class, Device, DeviceFacts, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use};
 use serde::Deserialize;
 use shim::{BURST_MAX, Counts, Queue};
 use wire::LinkType;
@@ -75,6 +75,7 @@ pub struct Running {
     outbox: Outbox,
     known: Counts,
     next_look_ns: u64,
+    is_listening: bool,
     counters: Counters,
 }
 
@@ -95,6 +96,11 @@ struct Counters {
 /// Why none can be.
 pub fn version() -> Result<String, &'static str> {
     eal::version()
+}
+
+/// Whether the headers of DPDK were there when this was built.
+pub fn is_built_in() -> bool {
+    cfg!(dpdk_headers)
 }
 
 impl Class for Dpdk {
@@ -148,6 +154,7 @@ impl Class for Dpdk {
             outbox: Outbox::default(),
             known: Counts::default(),
             next_look_ns: 0,
+            is_listening: true,
             counters: Counters {
                 delivered: setup.delivered(),
                 copies: setup.counter("copies"),
@@ -170,7 +177,8 @@ impl App for Running {
         eal::register_thread();
         self.send_waiting(io.pool);
         let output = &mut io.outputs[0];
-        let mut left = io.burst.min(output.allowance());
+        self.is_listening = output.is_linked();
+        let mut left = if self.is_listening { io.burst.min(output.allowance()) } else { 0 };
         while left > 0 {
             let asked = left.min(BURST_MAX);
             let got = self.receive(asked, output, io.pool);
@@ -201,8 +209,30 @@ impl App for Running {
         self.count();
     }
 
+    fn is_finished(&self) -> bool {
+        !self.is_listening
+    }
+
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
+    }
+
     fn held(&self) -> usize {
         self.spare.len() + self.outbox.len()
+    }
+}
+
+impl Device for Running {
+    fn facts(&self) -> DeviceFacts {
+        let port = &self.queue.port;
+        // What nobody has tried on hardware is told apart.
+        let tried = if eal::is_pci(&self.options.device) { ", unverified" } else { "" };
+        DeviceFacts {
+            mode: format!("DPDK {}, packets are copied, {}{tried}", port.driver(), self.memory.name()),
+            queues: 1,
+            is_up: port.is_up(),
+            ..DeviceFacts::default()
+        }
     }
 }
 

@@ -206,11 +206,6 @@ impl Port {
         String::from_utf8_lossy(&name).into_owned()
     }
 
-    /// How many queues it can have.
-    pub(super) fn queues_max(&self) -> u16 {
-        self.raw.queues_max
-    }
-
     /// Whether it has something at the other end; `None` where it does not say.
     pub(super) fn is_up(&self) -> Option<bool> {
         // SAFETY: the port was set up.

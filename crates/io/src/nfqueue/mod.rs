@@ -10,6 +10,7 @@
 //! | `queue_len` | packets that the kernel holds at most; 4096 unless set |
 //! | `mark` | what packets are marked with that the graph has made; without it, they are not sent |
 //! | `delivered` | counts packets that go on |
+//! | `copies` | counts packets that were copied, in both directions |
 //! | `sent` | counts packets that the graph has made, and that were sent |
 //! | `dropped` | drops: packets that came to `drop` |
 //! | `late` | drops: packets that were answered before |
@@ -47,7 +48,7 @@ use crate::device;
 use crate::interfaces;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Roles,
+    App, Burst, Class, Device, DeviceFacts, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Roles,
     Setup, Use, Wakeable,
 };
 use netlink::{Event, FLAG_FAIL_OPEN, FLAG_GSO, PAYLOAD_MAX, Queued, Verdict};
@@ -131,6 +132,7 @@ pub struct Running {
 #[derive(Debug)]
 struct Counters {
     delivered: Counter,
+    copies: Counter,
     sent: Counter,
     dropped: Counter,
     late: Counter,
@@ -146,6 +148,7 @@ impl Counters {
     fn new(setup: &mut Setup<'_>) -> Self {
         Counters {
             delivered: setup.delivered(),
+            copies: setup.counter("copies"),
             sent: setup.consumed("sent"),
             dropped: setup.rejects("dropped"),
             late: setup.drops("late"),
@@ -289,8 +292,23 @@ impl App for Running {
         usize::from(self.spare.is_some())
     }
 
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
+    }
+
     fn wakeable(&self) -> Option<&dyn Wakeable> {
         Some(self)
+    }
+}
+
+impl Device for Running {
+    fn facts(&self) -> DeviceFacts {
+        let back = if self.options.changes { "both ways" } else { "on the way in" };
+        DeviceFacts {
+            mode: format!("queue {} of netfilter, packets are copied {back}", self.number),
+            queues: 1,
+            ..DeviceFacts::default()
+        }
     }
 }
 
@@ -365,6 +383,7 @@ impl Running {
                 ..device::metadata(pool.timestamp_ns(), interface, LinkType::RAW)
             },
         );
+        self.counters.copies.add(1);
         output.put(packet);
     }
 
@@ -398,6 +417,7 @@ impl Running {
                     }
                     (Some(waiting), _) => {
                         let is_sent = self.options.changes && waiting.is_whole && packet.len() <= PAYLOAD_MAX;
+                        self.counters.copies.add(is_sent.into());
                         let mark = Some(metadata.mark).filter(|&mark| mark != waiting.mark);
                         self.answer(metadata.queue_id, Verdict::Accept, is_sent.then(|| packet.data()), mark);
                         self.counters.delivered.clone()
