@@ -45,13 +45,19 @@ fn shim() -> Result<PathBuf, String> {
     let object = PathBuf::from(variable("OUT_DIR")).join("libsluss_dpdk.so");
     let compiler = cc::Build::new().opt_level(2).cargo_warnings(false).get_compiler();
     let mut command = compiler.to_command();
-    command.args(["-shared", "-fPIC", "-O2", SOURCE]).args(flags).args(pkg_config("--libs-only-L").unwrap_or_default());
+    command
+        .args(["-shared", "-fPIC", "-O2", SOURCE])
+        .args(flags)
+        .args(pkg_config("--libs-only-L").unwrap_or_default());
     let compiled = command.args(LIBRARIES).arg("-o").arg(&object).output();
     match compiled {
         Ok(output) if output.status.success() => Ok(object),
         Ok(output) => {
             let told = String::from_utf8_lossy(&output.stderr);
-            told.lines().filter(|line| line.contains("error")).take(3).for_each(|line| println!("cargo::warning={line}"));
+            told.lines()
+                .filter(|line| line.contains("error"))
+                .take(3)
+                .for_each(|line| println!("cargo::warning={line}"));
             Err("the shim did not compile against its headers".into())
         }
         Err(_) => Err("there was no C compiler".into()),

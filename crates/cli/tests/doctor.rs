@@ -134,7 +134,12 @@ fn mends(test: &str, (subject, name): (&str, &str), without: &str, breaks: &str,
     let path = format!("{}:{}", arg(&folder), std::env::var("PATH").unwrap_or_default());
     let ask = |script: &str, fix: &str| {
         let variables = [("PATH", &path[..]), ("FIX", fix), ("SUBJECT", subject)];
-        apart(test, without, &format!("{breaks}\n{script}\n\"$SLUSS\" doctor \"$SUBJECT\" --json"), &variables)
+        apart(
+            test,
+            without,
+            &format!("{breaks}\n{script}\n\"$SLUSS\" doctor \"$SUBJECT\" --json"),
+            &variables,
+        )
     };
     let Some(output) = ask(":", "") else { return };
     let broken = check(&output, name);
@@ -161,8 +166,11 @@ fn huge_pages() {
     if !Path::new(FOLDER).exists() {
         return say("SKIPPED: huge_pages: the kernel has no huge pages");
     }
-    let breaks = format!("mount -t tmpfs none {FOLDER}; for f in nr free; do echo 0 > {FOLDER}/${{f}}_hugepages; done");
-    let sysctl = format!("for f in nr free; do echo ${{2#vm.nr_hugepages=}} > {FOLDER}/${{f}}_hugepages; done");
+    let breaks = format!(
+        "mount -t tmpfs none {FOLDER}; for f in nr free; do echo 0 > {FOLDER}/${{f}}_hugepages; done"
+    );
+    let sysctl =
+        format!("for f in nr free; do echo ${{2#vm.nr_hugepages=}} > {FOLDER}/${{f}}_hugepages; done");
     mends("huge_pages", ("dpdk", "hugepages"), ALL_RIGHTS, &breaks, &[("sysctl", &sysctl)]);
 }
 

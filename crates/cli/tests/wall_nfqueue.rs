@@ -53,8 +53,20 @@ impl Bench {
 
     fn cables(&self) {
         let ends = [
-            (&self.client, "c0", "lan", ["192.0.2.1/24", "2001:db8:1::1/64"], ["192.0.2.254/24", "2001:db8:1::fe/64"]),
-            (&self.server, "s0", "wan", ["198.51.100.2/24", "2001:db8:2::2/64"], ["198.51.100.254/24", "2001:db8:2::fe/64"]),
+            (
+                &self.client,
+                "c0",
+                "lan",
+                ["192.0.2.1/24", "2001:db8:1::1/64"],
+                ["192.0.2.254/24", "2001:db8:1::fe/64"],
+            ),
+            (
+                &self.server,
+                "s0",
+                "wan",
+                ["198.51.100.2/24", "2001:db8:2::2/64"],
+                ["198.51.100.254/24", "2001:db8:2::fe/64"],
+            ),
         ];
         for (end, outer, inner, outer_addresses, inner_addresses) in ends {
             self.router.run(&format!("ip link add {inner} type veth peer name {outer}"));
@@ -100,7 +112,8 @@ impl Bench {
             arg(&self.folder.join("policy.toml")),
             arg(&control),
         );
-        let [output, errors] = ["output", "errors"].map(|name| fs::File::create(self.folder.join(name)).unwrap());
+        let [output, errors] =
+            ["output", "errors"].map(|name| fs::File::create(self.folder.join(name)).unwrap());
         let namespace = if self.at == At::Router { &self.router } else { &self.server };
         let mut wall = namespace.command(words.trim_end());
         self.wall = Some(wall.stdout(output).stderr(errors).spawn().unwrap());
@@ -177,7 +190,10 @@ fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
                 assert!(fs::read(&to).unwrap() == bytes, "{server}: the file differs");
             }
             let errors = bench.errors();
-            assert!(errors.contains("iptables -I FORWARD -m mark ! --mark 0x736c -j NFQUEUE --queue-num 5"), "{errors}");
+            assert!(
+                errors.contains("iptables -I FORWARD -m mark ! --mark 0x736c -j NFQUEUE --queue-num 5"),
+                "{errors}"
+            );
             let last = bench.stop();
             assert_eq!((last["dropped"].as_u64(), last["rejected"].as_u64()), (Some(0), Some(0)), "{last}");
             assert!(last["accepted"].as_u64().unwrap() > 100, "{last}");
@@ -216,10 +232,9 @@ fn an_application_is_dropped() {
 
 #[test]
 fn a_wall_that_was_killed_leaves_what_the_rules_say() {
-    for (name, flags, bypass, code) in [
-        ("nfqueue-killed-open", "--fail-open", "--queue-bypass", 0),
-        ("nfqueue-killed-closed", "", "", 28),
-    ] {
+    for (name, flags, bypass, code) in
+        [("nfqueue-killed-open", "--fail-open", "--queue-bypass", 0), ("nfqueue-killed-closed", "", "", 28)]
+    {
         Bench::run(name, At::Router, ALL, (flags, bypass), |bench| {
             let errors = bench.errors();
             assert_eq!(errors.contains("--queue-bypass"), !bypass.is_empty(), "{errors}");

@@ -31,5 +31,11 @@ use engine::Registry;
 
 /// The classes that a graph file can name.
 pub fn registry() -> Registry {
-    Registry::new().with::<AfPacket>().with::<Dpdk>().with::<Nfqueue>().with::<PcapReader>().with::<PcapWriter>().with::<Tap>()
+    Registry::new()
+        .with::<AfPacket>()
+        .with::<Dpdk>()
+        .with::<Nfqueue>()
+        .with::<PcapReader>()
+        .with::<PcapWriter>()
+        .with::<Tap>()
 }

@@ -326,7 +326,8 @@ impl Running {
     ) {
         loop {
             // A packet goes on, or leaves a reply on each side.
-            let room = [from, to, DROP].map(|port| outputs[port].allowance()).into_iter().fold(BURST, usize::min);
+            let room =
+                [from, to, DROP].map(|port| outputs[port].allowance()).into_iter().fold(BURST, usize::min);
             let Some(burst) = input.burst_of_at_most(room) else { return };
             let mut verdicts = [Verdict::NONE; BURST];
             let mut views = [NOTHING; BURST];

@@ -16,7 +16,8 @@ pub(super) fn checks(device: &str) -> Result<Vec<Check>, Failure> {
         Failure::world(format_args!("there is no device {device}"))
             .help("`ip link` shows those that there are; other subjects are `dpdk`, `nfqueue` and `wall`")
     })?;
-    let hardware = netdev::hardware(device).map_err(|error| Failure::world(format_args!("{device}: {error}")))?;
+    let hardware =
+        netdev::hardware(device).map_err(|error| Failure::world(format_args!("{device}: {error}")))?;
     let is_loopback = hardware == netdev::LOOPBACK;
     let offloads = Offload::ALL.map(|which| offload(device, which, is_loopback));
     let before = [link_type(device, hardware), link(device), driver(device), mtu(device, is_loopback)];
@@ -50,7 +51,8 @@ fn link(device: &str) -> Check {
 }
 
 fn driver(device: &str) -> Check {
-    let check = |found: &str| Check::ok("driver", found, "any", "whoever looks for the device's own counters");
+    let check =
+        |found: &str| Check::ok("driver", found, "any", "whoever looks for the device's own counters");
     match netdev::driver(device) {
         Ok(driver) => check(&driver),
         Err(error) if error.kind() == ErrorKind::Unsupported => check("without a name"),
@@ -75,14 +77,18 @@ fn offload(device: &str, offload: Offload, is_loopback: bool) -> Check {
     let needed_for = match offload {
         Offload::Gro | Offload::Lro => "packets as they were on the wire: it joins several to one",
         Offload::Tso => "packets as they will be on the wire: they are seen before they are cut",
-        Offload::TxChecksum => "checksums that are right when packets are seen: a veth or a bridge hands them on incomplete",
+        Offload::TxChecksum => {
+            "checksums that are right when packets are seen: a veth or a bridge hands them on incomplete"
+        }
     };
     let name = offload.name();
     let check = |found: &str| Check::ok(name, found, "off", needed_for);
     match netdev::has_offload(device, offload) {
         Ok(false) => check("off"),
         // No packet leaves it, and the kernel does not let its offloads be changed.
-        Ok(true) if is_loopback => check("on, which a loopback device cannot do without").but(State::Warn, None),
+        Ok(true) if is_loopback => {
+            check("on, which a loopback device cannot do without").but(State::Warn, None)
+        }
         Ok(true) => {
             let command = format!("ethtool -K {} {name} off", shell_word(device));
             let state = if offload == Offload::Lro { State::Fail } else { State::Warn };

@@ -47,8 +47,7 @@ pub(super) fn hugepages() -> Check {
 
 /// Whether there is the program that gives packets to a queue.
 pub(super) fn iptables(program: &'static str) -> Check {
-    let check =
-        |found: String| Check::ok(program, found, "present", "rules that give packets to nfqueue");
+    let check = |found: String| Check::ok(program, found, "present", "rules that give packets to nfqueue");
     match program_path(program) {
         None => check("absent".to_owned()).but(State::Fail, install("iptables")),
         Some(path) => check(version_of(&path).unwrap_or_else(|| path.display().to_string())),
@@ -70,7 +69,8 @@ pub(super) fn nfqueue() -> Check {
         return check("the kernel has no nfnetlink_queue".to_owned()).but(State::Fail, fix);
     }
     let (Some(unshare), Some(iptables)) = (program_path("unshare"), program_path("iptables")) else {
-        let lacking = "the kernel has queues; whether rules can name them is not known without iptables and unshare";
+        let lacking =
+            "the kernel has queues; whether rules can name them is not known without iptables and unshare";
         return check(lacking.to_owned()).but(State::Unknown, None);
     };
     let mut command = Command::new(unshare);

@@ -37,7 +37,8 @@ pub(super) fn capability(capability: Capability) -> Check {
         Err(error) => check(&format!("the kernel does not say: {error}")).but(State::Unknown, None),
         Ok(sets) if sets.effective.contains(set) => check("present"),
         Ok(_) if rustix::process::geteuid().is_root() => {
-            check("absent, though this is root: the container or unit does not give it").but(State::Fail, None)
+            check("absent, though this is root: the container or unit does not give it")
+                .but(State::Fail, None)
         }
         Ok(_) => check("absent").but(State::Fail, setcap()),
     }

@@ -101,7 +101,11 @@ impl<'a> Last<'a> {
     /// Packets that were copied from devices, and to them.
     fn copies(&self) -> u64 {
         let devices = self.ended.report.apps.values().filter(|app| app.device.is_some());
-        devices.flat_map(|app| app.counts()).filter(|(name, _)| *name == "copies").map(|(_, count)| count).sum()
+        devices
+            .flat_map(|app| app.counts())
+            .filter(|(name, _)| *name == "copies")
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// In words and columns.

@@ -204,9 +204,12 @@ fn behind(queue: u16, args: &WallRunArgs, control: &Control) -> Result<Graph, Fa
     };
     super::ran::add(&mut graph, "queue", Config::new(queue))?;
     super::ran::add(&mut graph, "wall", Config::new(wall))?;
-    for link in
-        ["queue.output -> wall.south", "wall.north -> queue.input", "wall.drop -> queue.drop", "wall.south -> queue.send"]
-    {
+    for link in [
+        "queue.output -> wall.south",
+        "wall.north -> queue.input",
+        "wall.drop -> queue.drop",
+        "wall.south -> queue.send",
+    ] {
         super::ran::link(&mut graph, link)?;
     }
     Ok(graph)

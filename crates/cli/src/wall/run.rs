@@ -1,9 +1,9 @@
 //! `sluss wall run`: packets judged by a policy, of captures or between devices.
 
 use super::check::written;
-use super::replay::Replay;
 use super::inline::{self, Place};
 use super::policy;
+use super::replay::Replay;
 use crate::args::WallRunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;

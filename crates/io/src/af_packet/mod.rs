@@ -64,8 +64,8 @@ use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Device, DeviceFacts, Io, Notifier, OptionError, Output, Packet, Passage, Pool, Reconfigured, Reporting, Roles,
-    Setup, Wakeable,
+    App, Class, ClockKind, Device, DeviceFacts, Io, Notifier, OptionError, Output, Packet, Passage, Pool,
+    Reconfigured, Reporting, Roles, Setup, Wakeable,
 };
 use intake::{Frame, Intake};
 use serde::Deserialize;

@@ -48,7 +48,8 @@ pub(super) fn datagram_len(header: &Header) -> Option<usize> {
 /// Where the checksum of TCP or UDP belongs that a frame carries, and puts the sum of its pseudo-header there.
 pub(crate) fn prepare_checksum(frame: &mut [u8], framing: Framing) -> Option<(usize, usize)> {
     let offset = [(PROTOCOL_TCP, TCP_CHECKSUM), (PROTOCOL_UDP, UDP_CHECKSUM)];
-    let known = offset.into_iter().find_map(|(protocol, offset)| Some((network(frame, framing, protocol)?, offset)));
+    let known =
+        offset.into_iter().find_map(|(protocol, offset)| Some((network(frame, framing, protocol)?, offset)));
     let (ip, offset) = known?;
     let start = ip.at + ip.header_len;
     let place = frame.get_mut(start + offset..start + offset + 2)?;

@@ -195,9 +195,8 @@ impl Socket {
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
             // As much as we are allowed; short queues work too.
-            let _ = self
-                .set(libc::SOL_SOCKET, forced, &len)
-                .or_else(|_| self.set(libc::SOL_SOCKET, asked, &len));
+            let _ =
+                self.set(libc::SOL_SOCKET, forced, &len).or_else(|_| self.set(libc::SOL_SOCKET, asked, &len));
         }
     }
 

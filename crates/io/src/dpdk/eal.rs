@@ -121,12 +121,17 @@ fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
         let arguments = arguments.clone();
         move || dpdk.init(&arguments)
     });
-    let started = started.map_err(|error| OptionError::refused("device", format!("no thread for DPDK: {error}")))?;
+    let started =
+        started.map_err(|error| OptionError::refused("device", format!("no thread for DPDK: {error}")))?;
     match started.join() {
         Ok(Ok(())) => Ok(Eal { memory, has_pci: pci.is_some(), ports: HashMap::new() }),
         Ok(Err(error)) => Err(OptionError::refused(
             "device",
-            format!("DPDK does not start: {}; it was started with `{}`; `sluss doctor dpdk`", error.text, arguments.join(" ")),
+            format!(
+                "DPDK does not start: {}; it was started with `{}`; `sluss doctor dpdk`",
+                error.text,
+                arguments.join(" ")
+            ),
         )),
         Err(_) => Err(OptionError::refused("device", "DPDK does not start: it panicked")),
     }

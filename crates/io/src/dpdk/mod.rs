@@ -30,7 +30,9 @@ use crate::device::{self, Attempt, Outbox, Sender};
 use crate::interfaces;
 use eal::Memory;
 use engine::shm::Counter;
-use engine::{App, Class, Device, DeviceFacts, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use};
+use engine::{
+    App, Class, Device, DeviceFacts, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
+};
 use serde::Deserialize;
 use shim::{BURST_MAX, Counts, Queue};
 use wire::LinkType;
@@ -111,15 +113,19 @@ impl Class for Dpdk {
     fn check(&self) -> Result<(), OptionError> {
         let device = match self.device.as_str() {
             "" => Err(OptionError::new("device", "is not set: which device?")),
-            device if device.len() > DEVICE_MAX || device.contains('\0') => {
-                Err(OptionError::new("device", format!("is no name for a device: more than {DEVICE_MAX} bytes, or a zero")))
-            }
+            device if device.len() > DEVICE_MAX || device.contains('\0') => Err(OptionError::new(
+                "device",
+                format!("is no name for a device: more than {DEVICE_MAX} bytes, or a zero"),
+            )),
             _ => Ok(()),
         };
         let queue = if self.queue < self.queues {
             Ok(())
         } else {
-            Err(OptionError::new("queue", format!("is {}, of {} queues, which are counted from 0", self.queue, self.queues)))
+            Err(OptionError::new(
+                "queue",
+                format!("is {}, of {} queues, which are counted from 0", self.queue, self.queues),
+            ))
         };
         let mtu = self.mtu.map_or(Ok(()), |mtu| OptionError::check_range("mtu", mtu, 68..=9200));
         OptionError::all([

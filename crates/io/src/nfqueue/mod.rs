@@ -48,12 +48,12 @@ use crate::device;
 use crate::interfaces;
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Device, DeviceFacts, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Roles,
-    Setup, Use, Wakeable,
+    App, Burst, Class, Device, DeviceFacts, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool,
+    Ports, Roles, Setup, Use, Wakeable,
 };
-use netlink::{Event, FLAG_FAIL_OPEN, FLAG_GSO, PAYLOAD_MAX, Queued, Verdict};
 #[doc(hidden)]
 pub use netlink::events;
+use netlink::{Event, FLAG_FAIL_OPEN, FLAG_GSO, PAYLOAD_MAX, Queued, Verdict};
 use pending::{Pending, Waiting};
 use queue::{MESSAGE_MAX, OpenError, Queue};
 use raw::RawSockets;
@@ -224,7 +224,9 @@ fn refused(number: u16, error: &OpenError) -> OptionError {
         match error {
             OpenError::Socket(error) => format!("the kernel has no sockets of netfilter: {error}; {DOCTOR}"),
             OpenError::Bind(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                format!("another program reads queue {number}; `cat /proc/net/netfilter/nfnetlink_queue` shows which port")
+                format!(
+                    "another program reads queue {number}; `cat /proc/net/netfilter/nfnetlink_queue` shows which port"
+                )
             }
             OpenError::Bind(error) => format!("cannot take queue {number}: {error}; {DOCTOR}"),
         },
@@ -275,7 +277,14 @@ impl App for Running {
                         Event::Answer(_) => None,
                     });
                     for id in ids {
-                        netlink::put_verdict(&mut self.answers, self.number, id, failing(&self.options), None, None);
+                        netlink::put_verdict(
+                            &mut self.answers,
+                            self.number,
+                            id,
+                            failing(&self.options),
+                            None,
+                            None,
+                        );
                         self.counters.unanswered.add(1);
                     }
                     self.answer_all();
@@ -390,9 +399,10 @@ impl Running {
     /// What stands for the device that a packet came by, or else leaves by.
     fn interface(&mut self, devices: [u32; 2]) -> u32 {
         let Some(index) = devices.into_iter().find(|&index| index != 0) else { return 0 };
-        *self.interfaces.entry(index).or_insert_with(|| {
-            device::name_of(index).map_or(0, |name| interfaces::number_of_device(&name))
-        })
+        *self
+            .interfaces
+            .entry(index)
+            .or_insert_with(|| device::name_of(index).map_or(0, |name| interfaces::number_of_device(&name)))
     }
 
     /// Answers the packets of an input.

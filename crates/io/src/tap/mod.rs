@@ -32,8 +32,8 @@ use crate::interfaces;
 use crate::netdev;
 use engine::shm::Counter;
 use engine::{
-    App, Class, Device, DeviceFacts, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Reporting, Roles, Setup,
-    Use, Wakeable,
+    App, Class, Device, DeviceFacts, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool,
+    Reporting, Roles, Setup, Use, Wakeable,
 };
 use losses::Losses;
 use serde::Deserialize;

@@ -175,7 +175,8 @@ fn long_segments_come_whole() {
             graph.link("queue.output -> queue.input").unwrap();
             let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
             engine.configure(&graph).unwrap_or_else(|error| panic!("{error}"));
-            let bytes: Vec<u8> = (0..20_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 9) as u8).collect();
+            let bytes: Vec<u8> =
+                (0..20_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 9) as u8).collect();
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let address = listener.local_addr().unwrap();
             std::thread::scope(|scope| {
@@ -190,7 +191,11 @@ fn long_segments_come_whole() {
                 assert!(reader.join().unwrap() == bytes, "changes: {changes}");
             });
             let report = end(engine);
-            assert!(report.delivered > 100 && report.delivered < 10_000, "long segments: {}", report.delivered);
+            assert!(
+                report.delivered > 100 && report.delivered < 10_000,
+                "long segments: {}",
+                report.delivered
+            );
         }
     });
 }
@@ -204,6 +209,9 @@ fn a_queue_has_one_reader() {
         graph.app("queue", queue()).unwrap();
         let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
         let error = engine.configure(&graph).unwrap_err().to_string();
-        assert!(error.contains("another program reads queue 5") || error.contains("cannot take queue 5"), "{error}");
+        assert!(
+            error.contains("another program reads queue 5") || error.contains("cannot take queue 5"),
+            "{error}"
+        );
     });
 }

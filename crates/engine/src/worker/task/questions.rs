@@ -1,7 +1,7 @@
 //! What an app is asked between its turns. One that panics then has given no answer, and is taken down later.
 
 use super::Task;
-use crate::app::{Device, DeviceFacts, App, NextEvent, Reporting, Roles, Timed};
+use crate::app::{App, Device, DeviceFacts, NextEvent, Reporting, Roles, Timed};
 use crate::link::{Input, Output};
 use crate::panic::guarded;
 use rustix::event::{PollFd, PollFlags};
