@@ -13,7 +13,7 @@ mod wall;
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, netmask, passes, pause, whole};
 pub(crate) use bench::{
-    BenchArgs, EngineBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
+    BenchArgs, Chain, ChainApp, EngineBenchArgs, IoBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
@@ -143,6 +143,7 @@ impl Command {
             Command::Set(args) => args.wants_json(),
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
+            Command::Bench(BenchArgs::Io(args)) => args.json,
             Command::Bench(BenchArgs::Wall(args)) => args.json,
             Command::Bench(BenchArgs::Rules(args)) => args.json,
             Command::Quickcheck(args) => args.json,

@@ -92,6 +92,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
         "apps",
         "bench",
         "bench engine",
+        "bench io",
         "bench rules",
         "bench wall",
         "ps",

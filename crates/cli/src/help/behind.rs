@@ -81,6 +81,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "apps" => &APPS,
         "bench" => &BENCH,
         "bench engine" => &ENGINE,
+        "bench io" => &IO_BENCH,
         "bench rules" => &RULES_BENCH,
         "bench wall" => &WALL_BENCH,
         "quickcheck" => &QUICKCHECK,
@@ -334,6 +335,17 @@ const ENGINE: Behind = Behind {
         ("4", "packets unaccounted for, or an app failed"),
         DAMAGED,
     ],
+    ..NOTHING
+};
+
+const IO_BENCH: Behind = Behind {
+    notes: &[
+        "All runs on one thread, in turn: what sends, what receives, and the kernel's work in between, whose time is counted as well. \
+         `af_packet` and `nfqueue` run in a network namespace of their own, as root.",
+        "Where dpdk-testpmd is installed, `dpdk` is compared with it: forward mode `macswap` with --app swap, else `io`, in the same kind of memory.",
+    ],
+    examples: &["sluss bench io --chain dpdk --app swap --json"],
+    exit_codes: &[("0", "done"), WRONG_FLAG, ("3", "what the chain needs is missing, or the system refused"), INTERNAL],
     ..NOTHING
 };
 

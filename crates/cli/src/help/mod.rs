@@ -27,9 +27,9 @@ pub(crate) fn command() -> Command {
 }
 
 /// The definition whose help fits a terminal. Man pages and completions are written once, when sluss is packaged or installed; `quickcheck` is for
-/// those who work on compilers, and `snsh` for those who know it from Snabb.
+/// those who work on compilers, `bench` for those who measure, and `snsh` for those who know it from Snabb.
 pub(crate) fn short() -> Command {
-    let hidden = ["quickcheck", "snsh", "completions", "man"];
+    let hidden = ["quickcheck", "bench", "snsh", "completions", "man"];
     let command = hidden
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, |below| below.hide(true)));

@@ -327,6 +327,7 @@ fn app_object(app: &AppReport, of_a_core: f64) -> Value {
 
 fn device_object(device: &DeviceFacts) -> Value {
     json!({
+        "memory": device.memory,
         "queues": device.queues,
         "zero_copy": device.is_zero_copy,
         "timestamps": device.has_timestamps,

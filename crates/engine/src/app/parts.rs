@@ -78,6 +78,8 @@ pub trait Device {
 pub struct DeviceFacts {
     /// How packets come and go, in words: through which interface, and who copies them.
     pub mode: String,
+    /// Which memory it works in, in words, where it has a choice.
+    pub memory: Option<&'static str>,
     /// Its queues that this app has, in each direction.
     pub queues: u16,
     /// Whether packets come and go without being copied.

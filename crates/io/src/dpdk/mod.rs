@@ -235,6 +235,7 @@ impl Device for Running {
         let tried = if eal::is_pci(&self.options.device) { ", unverified" } else { "" };
         DeviceFacts {
             mode: format!("DPDK {}, packets are copied, {}{tried}", port.driver(), self.memory.name()),
+            memory: Some(self.memory.name()),
             queues: 1,
             is_up: port.is_up(),
             ..DeviceFacts::default()
