@@ -52,8 +52,8 @@ use engine::{
     Ports, Roles, Setup, Use, Wakeable,
 };
 #[doc(hidden)]
-pub use netlink::events;
-use netlink::{Event, FLAG_FAIL_OPEN, FLAG_GSO, PAYLOAD_MAX, Queued, Verdict};
+pub use netlink::{Event, Queued, events};
+use netlink::{FLAG_FAIL_OPEN, FLAG_GSO, PAYLOAD_MAX, Verdict};
 use pending::{Pending, Waiting};
 use queue::{MESSAGE_MAX, OpenError, Queue};
 use raw::RawSockets;

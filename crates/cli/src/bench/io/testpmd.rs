@@ -26,6 +26,10 @@ pub(super) fn run(app: Option<ChainApp>, has_huge_pages: bool) -> Option<Peer> {
     command.args(["--vdev=net_null0,size=64,copy=0", "--vdev=net_null1,size=64,copy=0"]);
     let mode = if app == Some(ChainApp::Swap) { "macswap" } else { "io" };
     command.args(["--", "-i", &format!("--forward-mode={mode}"), "--burst=32"]);
+    if !has_huge_pages {
+        // By default it asks for more than there is.
+        command.arg("--total-num-mbufs=16384");
+    }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let cpu_s = forward(&mut child);
@@ -73,8 +77,8 @@ fn worker(child: &mut Child) -> Option<String> {
         for task in tasks {
             let folder = task.path().to_string_lossy().into_owned();
             let name = fs::read_to_string(format!("{folder}/comm")).unwrap_or_default();
-            // What it is called in 22.11, and later.
-            if ["lcore-worker-1", "dpdk-worker1"].contains(&name.trim()) {
+            // What releases of the last years call it.
+            if ["rte-worker-1", "lcore-worker-1", "dpdk-worker1"].contains(&name.trim()) {
                 sleep(Duration::from_millis(500));
                 return Some(folder);
             }
