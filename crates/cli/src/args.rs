@@ -13,7 +13,8 @@ mod wall;
 use crate::terminal::When;
 use crate::values::{at_least, core, duration, netmask, passes, pause, whole};
 pub(crate) use bench::{
-    BenchArgs, Chain, ChainApp, EngineBenchArgs, IoBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
+    BenchArgs, Chain, ChainApp, EngineBenchArgs, IoBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs,
+    WallMode,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;

@@ -109,5 +109,8 @@ fn a_chain_of_dpdk_is_measured() {
     assert!(result["mode"].as_str().unwrap().contains(result["memory"].as_str().unwrap()), "{result}");
     assert!(result["ns_per_packet"].as_f64().unwrap() > 0.0 && result["balanced"] == true, "{result}");
     let has_peer = result["peer"].is_string();
-    assert!(["peer_mpps_per_cpu_s", "ratio"].into_iter().all(|key| result[key].is_f64() == has_peer), "{result}");
+    assert!(
+        ["peer_mpps_per_cpu_s", "ratio"].into_iter().all(|key| result[key].is_f64() == has_peer),
+        "{result}"
+    );
 }

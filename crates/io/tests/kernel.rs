@@ -10,6 +10,8 @@ mod nfqueue;
 mod offload;
 #[path = "kernel/outgoing.rs"]
 mod outgoing;
+#[path = "kernel/queues.rs"]
+mod queues;
 #[path = "kernel/wakes.rs"]
 mod wakes;
 

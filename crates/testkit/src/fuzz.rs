@@ -392,7 +392,10 @@ pub fn queue(data: &[u8]) {
     for event in io::nfqueue::events(data) {
         found += 1;
         if let io::nfqueue::Event::Packet(packet) = event {
-            assert!(packet.payload.len() <= data.len() && packet.len as usize >= packet.payload.len(), "{packet:?}");
+            assert!(
+                packet.payload.len() <= data.len() && packet.len as usize >= packet.payload.len(),
+                "{packet:?}"
+            );
         }
     }
     // The shortest message is a header.

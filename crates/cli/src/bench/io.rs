@@ -103,7 +103,9 @@ impl Bed {
                     graph.link("swap.output -> out.input").map_err(refused)?;
                 }
                 (Some(ChainApp::Swap), _) if args.chain == Chain::Nfqueue => {
-                    return Err(Failure::user("`--app swap` is for frames, and packets of a queue have no frame"));
+                    return Err(Failure::user(
+                        "`--app swap` is for frames, and packets of a queue have no frame",
+                    ));
                 }
                 (_, link) => graph.link(link).map_err(refused)?,
             }

@@ -345,7 +345,12 @@ const IO_BENCH: Behind = Behind {
         "Where dpdk-testpmd is installed, `dpdk` is compared with it: forward mode `macswap` with --app swap, else `io`, in the same kind of memory.",
     ],
     examples: &["sluss bench io --chain dpdk --app swap --json"],
-    exit_codes: &[("0", "done"), WRONG_FLAG, ("3", "what the chain needs is missing, or the system refused"), INTERNAL],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_FLAG,
+        ("3", "what the chain needs is missing, or the system refused"),
+        INTERNAL,
+    ],
     ..NOTHING
 };
 
