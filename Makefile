@@ -12,7 +12,7 @@ run:             ## build sluss, filter a real capture, explain a filter, run a 
 packages:        ## install the Debian packages that tests and benchmarks use, where allowed
 	@scripts/install-packages.sh
 
-packages-dpdk:   ## install DPDK, some 200 packages: a peer of the benchmark of rule lists
+packages-dpdk:   ## install DPDK, some 200 packages: the app `dpdk`, and peers of benchmarks
 	@scripts/install-packages.sh scripts/apt-packages-dpdk.txt
 
 test: packages   ## unit, table, golden, differential and fuzz-smoke tests

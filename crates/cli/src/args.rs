@@ -3,9 +3,11 @@
 //! `-h` leaves out what has `hide_short_help`, and headings; `--help` and `sluss help COMMAND` have all, and `long_help` in place of the first line. See `help`.
 
 mod bench;
+mod doctor;
 mod files;
 mod filter;
 mod info;
+mod instances;
 mod live;
 mod new;
 mod quickcheck;
@@ -18,15 +20,18 @@ mod wall;
 use crate::terminal::When;
 use crate::values::{at_least, duration, interval, netmask, passes, whole};
 pub(crate) use bench::{
-    BenchArgs, EngineBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs, WallMode,
+    BenchArgs, Chain, ChainApp, EngineBenchArgs, IoBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs,
+    WallMode,
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub(crate) use doctor::DoctorArgs;
 use engine::ClassInfo;
 pub(crate) use files::FilesArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use info::InfoArgs;
+pub(crate) use instances::{PsArgs, TopArgs};
 use io::pcap_reader::Passes;
 pub(crate) use live::{LiveArgs, Loss};
 pub(crate) use new::{AnnotationsArgs, NewAppArgs, NewArgs};
@@ -119,6 +124,8 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// Watch instances: rates, drops, CPU time and latencies.
     Top(TopArgs),
+    /// Check the machine, or a device, and say what mends it.
+    Doctor(DoctorArgs),
     /// Print the completion script of a shell.
     Completions {
         /// The shell.
@@ -157,11 +164,13 @@ impl Command {
             Command::Set(args) => args.wants_json(),
             Command::Apps(args) => args.json,
             Command::Bench(BenchArgs::Engine(args)) => args.json,
+            Command::Bench(BenchArgs::Io(args)) => args.json,
             Command::Bench(BenchArgs::Wall(args)) => args.json,
             Command::Bench(BenchArgs::Rules(args)) => args.json,
             Command::Quickcheck(args) => args.json,
             Command::Ps(args) => args.json,
             Command::Top(args) => args.json,
+            Command::Doctor(args) => args.json,
             Command::New(_) | Command::Snsh(_) | Command::Completions { .. } | Command::Man { .. } => false,
         }
     }
@@ -669,30 +678,4 @@ fn app_types() -> impl TypedValueParser<Value = String> {
         Cow::Owned(_) => None,
     };
     PossibleValuesParser::new(crate::registry::registry().classes().filter_map(name).collect::<Vec<_>>())
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct PsArgs {
-    /// Print JSON: an object for each instance.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Remove the files of crashed instances, and say which.
-    #[arg(long)]
-    pub(crate) clean: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct TopArgs {
-    /// Only instances of this name, or this process.
-    #[arg(value_name = "NAME|PID")]
-    pub(crate) which: Option<String>,
-    /// Time between two looks: 100ms to 1h.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, allow_hyphen_values = true)]
-    pub(crate) interval: Duration,
-    /// Print one interval as tables and end; needs no terminal.
-    #[arg(long)]
-    pub(crate) once: bool,
-    /// With --once: print JSON, an object for each instance.
-    #[arg(long, requires = "once")]
-    pub(crate) json: bool,
 }

@@ -42,6 +42,8 @@ pub(crate) enum Outcome {
     NothingMatched,
     /// The input was damaged; what came before the damage was processed and the error told.
     Incomplete,
+    /// Done, and something is to be mended.
+    ToMend,
     /// A program in Lua has raised an error, which was told.
     ProgramFailed,
     /// Stopped by a signal, with everything written so far intact.
@@ -53,7 +55,7 @@ impl From<Outcome> for ExitCode {
         ExitCode::from(match outcome {
             Outcome::ProgramFailed => 1,
             Outcome::Done => 0,
-            Outcome::NothingMatched => 1,
+            Outcome::NothingMatched | Outcome::ToMend => 1,
             Outcome::Incomplete => 5,
             Outcome::Interrupted(signal) => 128 + signal as u8,
         })

@@ -23,6 +23,7 @@ mod compile;
 mod completions;
 mod control;
 mod decider;
+mod doctor;
 mod ended;
 mod escape;
 mod exit;
@@ -137,6 +138,7 @@ fn run(cli: &Cli, terminal: &Terminal) -> Result<Outcome, Failure> {
         Command::Quickcheck(args) => quickcheck::run(args),
         Command::Ps(args) => ps::run(args, terminal),
         Command::Top(args) => top::run(args, terminal),
+        Command::Doctor(args) => doctor::run(args, terminal),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { folder } => man::write(folder),
     }

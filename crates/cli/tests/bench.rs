@@ -93,3 +93,24 @@ fn new_flows_are_written_into_a_capture() {
     let refused = run(&["bench", "wall", "--mode", "cached", "--write", path]);
     assert_eq!(code(&refused), 2);
 }
+
+#[test]
+fn a_chain_of_dpdk_is_measured() {
+    let output = run(&["bench", "io", "--chain", "dpdk", "--app", "swap", "--runs", "1", "--json"]);
+    if code(&output) == 3 {
+        return common::say(&format!("SKIPPED: a_chain_of_dpdk_is_measured: {}", stderr(&output)));
+    }
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let told = ["type", "suite", "chain", "app"].map(|key| result[key].as_str().unwrap_or_default());
+    assert_eq!(told, ["bench", "io", "dpdk", "swap"], "{result}");
+    let count = |key: &str| result[key].as_u64().unwrap_or_else(|| panic!("{key}: {result}"));
+    assert!(count("copies") >= 2 * count("packets") && count("packets") > 0, "{result}");
+    assert!(result["mode"].as_str().unwrap().contains(result["memory"].as_str().unwrap()), "{result}");
+    assert!(result["ns_per_packet"].as_f64().unwrap() > 0.0 && result["balanced"] == true, "{result}");
+    let has_peer = result["peer"].is_string();
+    assert!(
+        ["peer_mpps_per_cpu_s", "ratio"].into_iter().all(|key| result[key].is_f64() == has_peer),
+        "{result}"
+    );
+}

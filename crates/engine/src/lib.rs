@@ -132,8 +132,8 @@ mod timer;
 mod worker;
 
 pub use app::{
-    App, Class, ClassInfo, Direction, Io, NextEvent, Passage, PortNames, Ports, Reconfigured, Reporting,
-    Roles, Setup, Timed, Use, Wakeable,
+    App, Class, ClassInfo, Device, DeviceFacts, Direction, Io, NextEvent, Passage, PortNames, Ports,
+    Reconfigured, Reporting, Roles, Setup, Timed, Use, Wakeable,
 };
 pub use bucket::Bucket;
 pub use clock::ClockKind;

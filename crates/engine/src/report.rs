@@ -8,6 +8,7 @@
 //! Sums that differ are in `Report::imbalances`. A report is for the end of a run and for tests; who watches a run reads the
 //! file of counters (`shm`), which asks no worker.
 
+use crate::app::DeviceFacts;
 use crate::drops;
 use crate::graph::Link;
 use crate::link::{Input, Output, Ring};
@@ -66,6 +67,8 @@ pub struct AppReport {
     pub text: Option<String>,
     /// Whether that tells of a [failure](crate::Reporting::has_failed).
     pub has_failed: bool,
+    /// How it works, if it is a [device](crate::Device).
+    pub device: Option<DeviceFacts>,
 }
 
 /// Counts of a link.
@@ -246,6 +249,7 @@ impl Report {
             counters,
             text: task.report(),
             has_failed: task.has_failed(),
+            device: task.device(),
         };
         self.apps.insert(task.name().to_owned(), app);
     }

@@ -4,10 +4,14 @@
 mod absence;
 #[path = "kernel/interfaces.rs"]
 mod interfaces;
+#[path = "kernel/nfqueue.rs"]
+mod nfqueue;
 #[path = "kernel/offload.rs"]
 mod offload;
 #[path = "kernel/outgoing.rs"]
 mod outgoing;
+#[path = "kernel/queues.rs"]
+mod queues;
 #[path = "kernel/wakes.rs"]
 mod wakes;
 

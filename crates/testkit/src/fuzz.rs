@@ -384,3 +384,23 @@ pub fn list(data: &[u8]) {
             .all(|&(low, high, first, last)| pairs.contains(low, last) && pairs.contains(high, first))
     );
 }
+
+/// Bytes as what the kernel sends of a queue of netfilter: reading them ends, and reads no packet that is not there.
+///
+/// # Panics
+///
+/// When reading does, or finds more than there is.
+pub fn queue(data: &[u8]) {
+    let mut found = 0;
+    for event in io::nfqueue::events(data) {
+        found += 1;
+        if let io::nfqueue::Event::Packet(packet) = event {
+            assert!(
+                packet.payload.len() <= data.len() && packet.len as usize >= packet.payload.len(),
+                "{packet:?}"
+            );
+        }
+    }
+    // The shortest message is a header.
+    assert!(found <= data.len().div_ceil(16), "{found} in {} bytes", data.len());
+}

@@ -259,3 +259,29 @@ fn lists_of_addresses() {
         fuzz::list(&bytes);
     });
 }
+
+#[test]
+fn messages_of_queues() {
+    // Header, number of the packet, mark, payload; and an answer.
+    let attribute = |kind: u16, value: &[u8]| {
+        let len = (value.len() as u16 + 4).to_ne_bytes();
+        let mut bytes = [&len[..], &kind.to_ne_bytes(), value].concat();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    };
+    let message = |kind: u16, body: Vec<u8>| {
+        let head = [&(body.len() as u32 + 20).to_ne_bytes()[..], &kind.to_ne_bytes(), &[0; 14]].concat();
+        [head, body].concat()
+    };
+    for_each_input(100_000, |rng| {
+        let mut bytes = Vec::new();
+        for _ in 0..1 + rng.below(3) {
+            let payload = vec![7; rng.below(60)];
+            let number = [1, 2, 3, 4, 8, 0, 2];
+            let body = [attribute(1, &number), attribute(3, &[0, 0, 0, 7]), attribute(10, &payload)].concat();
+            bytes.extend(if rng.below(4) == 0 { message(2, vec![0; 4]) } else { message(3 << 8, body) });
+        }
+        damage(&mut bytes, rng);
+        fuzz::queue(&bytes);
+    });
+}

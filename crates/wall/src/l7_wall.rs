@@ -2,14 +2,14 @@
 //!
 //! | inputs | `south`, `north` |
 //! |---|---|
-//! | outputs | `north`: what came from `south` and is accepted; `south`: what came from `north`; both: resets and ICMP errors for the ends of rejected flows |
+//! | outputs | `north`: what came from `south` and is accepted; `south`: what came from `north`; both: resets and ICMP errors for the ends of rejected flows; `drop`: what is dropped or rejected, which ends in the wall where that is not linked |
 //! | `policy` | the file of the policy; sets and captures in it are named from its folder |
 //! | `south_name`, `north_name` | what `in` and `out` of rules call the two sides; `south` and `north` unless set |
 //! | `accepted` | counts what goes on |
-//! | `rejected`, `dropped` | drops: what the policy says |
+//! | `rejected`, `dropped` | drops: what the policy says, where `drop` is not linked |
 //! | `monitored` | counts packets that go on in monitor mode, and would not |
 //! | `undecided` | counts packets that were judged before it was known what their flows speak |
-//! | `faults` | drops that `[fail]` says |
+//! | `faults` | drops that `[fail]` says, where `drop` is not linked |
 //! | `not_ip` | counts packets that carry no IP |
 //! | `replies` | counts packets that tell the ends of a rejected flow |
 //! | `replies_limited`, `replies_no_packet` | count those that the limit, or an exhausted pool, kept back |
@@ -169,7 +169,7 @@ impl Counters {
 impl Class for L7Wall {
     const TYPE: &'static str = "l7_wall";
     const INPUTS: Ports = Ports::Named(&["south", "north"]);
-    const OUTPUTS: Ports = Ports::Named(&["south", "north"]);
+    const OUTPUTS: Ports = Ports::Named(&["south", "north", "drop"]);
     const PASSAGE: Passage = Passage::Across;
     type App = Running;
 
@@ -233,6 +233,7 @@ impl Class for L7Wall {
 /// Ports, in the order of the class.
 const SOUTH: usize = 0;
 const NORTH: usize = 1;
+const DROP: usize = 2;
 
 impl App for Running {
     fn roles(&self) -> Roles {
@@ -325,7 +326,8 @@ impl Running {
     ) {
         loop {
             // A packet goes on, or leaves a reply on each side.
-            let room = outputs[from].allowance().min(outputs[to].allowance()).min(BURST);
+            let room =
+                [from, to, DROP].map(|port| outputs[port].allowance()).into_iter().fold(BURST, usize::min);
             let Some(burst) = input.burst_of_at_most(room) else { return };
             let mut verdicts = [Verdict::NONE; BURST];
             let mut views = [NOTHING; BURST];
@@ -383,14 +385,16 @@ impl Running {
             self.counters.accepted.add(1);
             return outputs[to].put(packet);
         }
-        if let Basis::Fault(_) = verdict.basis {
-            return pool.free(packet, &self.counters.faults);
+        let counter = match (verdict.basis, verdict.action) {
+            (Basis::Fault(_), _) => &self.counters.faults,
+            (_, Action::Drop) => &self.counters.dropped,
+            _ => &self.counters.rejected,
+        };
+        let counter = counter.clone();
+        if !matches!(verdict.basis, Basis::Fault(_)) && verdict.action == Action::Reject {
+            self.answer(&packet, (from, to), outputs, pool);
         }
-        if verdict.action == Action::Drop {
-            return pool.free(packet, &self.counters.dropped);
-        }
-        self.answer(&packet, (from, to), outputs, pool);
-        pool.free(packet, &self.counters.rejected);
+        if outputs[DROP].is_linked() { outputs[DROP].put(packet) } else { pool.free(packet, &counter) }
     }
 
     /// Notes what became of a packet, for records.

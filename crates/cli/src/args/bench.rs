@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub(crate) enum BenchArgs {
     /// Networks of apps, in packets per second of CPU time.
     Engine(EngineBenchArgs),
+    /// Devices and queues, in packets per second of CPU time.
+    Io(IoBenchArgs),
     /// First-match rule lists, in nanoseconds per packet.
     Rules(RulesBenchArgs),
     /// The wall, in CPU time per packet.
@@ -39,6 +41,41 @@ pub(crate) struct EngineBenchArgs {
     /// Print one line of JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct IoBenchArgs {
+    /// What packets come and go by: `dpdk`, `af_packet` or `nfqueue`.
+    #[arg(long, value_name = "CHAIN", hide_possible_values = true)]
+    pub(crate) chain: Chain,
+    /// Between the devices: `swap` exchanges both addresses of frames.
+    #[arg(long, value_name = "APP", hide_possible_values = true)]
+    pub(crate) app: Option<ChainApp>,
+    /// Runs of half a second of CPU time each; the median is reported.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000_u16), allow_negative_numbers = true)]
+    pub(crate) runs: u16,
+    /// Print one line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Devices one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Chain {
+    /// net_null -> net_null
+    Dpdk,
+    /// source -> veth -> veth -> sink
+    #[value(name = "af_packet")]
+    AfPacket,
+    /// raw socket -> queue -> the kernel
+    Nfqueue,
+}
+
+/// An app between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChainApp {
+    /// Exchanges both addresses.
+    Swap,
 }
 
 /// A network that is measured.

@@ -53,7 +53,7 @@ impl WallArgs {
             WallArgs::Spy(SpyArgs { from, .. }) | WallArgs::Filter(WallFilterArgs { from, .. }) => {
                 from.kind != Kind::Pcap
             }
-            WallArgs::Run(args) => args.inline.is_some(),
+            WallArgs::Run(args) => args.inline.is_some() || args.nfqueue.is_some(),
             _ => false,
         }
     }
@@ -252,6 +252,8 @@ pub(crate) struct PolicyArgs {
 }
 
 #[derive(Args, Debug)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("place").args(["inline", "nfqueue"]))]
 pub(crate) struct WallRunArgs {
     /// The file of the policy.
     #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
@@ -262,6 +264,18 @@ pub(crate) struct WallRunArgs {
     /// Judge what goes between two devices.
     #[arg(long, num_args = 2, value_names = ["IN", "OUT"], conflicts_with = "captures")]
     pub(crate) inline: Option<Vec<String>>,
+    /// Judge what rules of iptables give to a queue.
+    #[arg(long, value_name = "N", conflicts_with_all = ["captures", "inline"])]
+    pub(crate) nfqueue: Option<u16>,
+    /// With --nfqueue: packets pass that are not judged in time.
+    #[arg(
+        long,
+        requires = "nfqueue",
+        hide_short_help = true,
+        long_help = "With --nfqueue: packets pass that are not judged within a second, or that the queue has no room for; without it they \
+                     are dropped"
+    )]
+    pub(crate) fail_open: bool,
     /// Write accepted packets to a capture.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -274,26 +288,26 @@ pub(crate) struct WallRunArgs {
     /// Print JSON, an object a line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// The interface that packets of captures came by.
-    #[arg(long = "in", value_name = "IFACE")]
+    /// The interface that packets of captures, or of a queue, came by.
+    #[arg(long = "in", value_name = "IFACE", hide_short_help = true)]
     pub(crate) input: Option<String>,
     /// The interface that they would leave by.
-    #[arg(long = "out", value_name = "IFACE")]
+    #[arg(long = "out", value_name = "IFACE", hide_short_help = true)]
     pub(crate) out: Option<String>,
-    /// Inline: answer commands on this socket.
-    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, requires = "inline")]
+    /// Live: answer commands on this socket.
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, requires = "place")]
     pub(crate) control: Option<PathBuf>,
     /// Stop after this time: 10s, 1m 30s, or seconds.
-    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, requires = "inline")]
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true, requires = "place")]
     pub(crate) duration: Option<Duration>,
-    /// Inline: keep all capabilities of the process.
-    #[arg(long, requires = "inline", hide_short_help = true)]
+    /// Live: keep all capabilities of the process.
+    #[arg(long, requires = "place", hide_short_help = true)]
     pub(crate) keep_capabilities: bool,
-    /// Inline: use no Landlock.
-    #[arg(long, requires = "inline", hide_short_help = true)]
+    /// Live: use no Landlock.
+    #[arg(long, requires = "place", hide_short_help = true)]
     pub(crate) no_landlock: bool,
-    /// Inline: use no seccomp.
-    #[arg(long, requires = "inline", hide_short_help = true)]
+    /// Live: use no seccomp.
+    #[arg(long, requires = "place", hide_short_help = true)]
     pub(crate) no_seccomp: bool,
 }
 

@@ -140,3 +140,31 @@ impl App for Touching {
         }
     }
 }
+
+/// `swap`: exchanges both addresses of Ethernet frames.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(super) struct Swap {}
+
+impl Class for Swap {
+    const TYPE: &'static str = "swap";
+    type App = Swap;
+
+    fn start(&self, _: &mut Setup<'_>) -> Result<Swap, OptionError> {
+        Ok(Swap {})
+    }
+}
+
+impl App for Swap {
+    fn push(&mut self, io: &mut Io<'_>) {
+        let (input, output) = io.through();
+        while let Some(mut burst) = input.burst() {
+            for packet in burst.iter_mut() {
+                if let Some(addresses) = packet.data_mut().first_chunk_mut::<12>() {
+                    let (destination, source) = addresses.split_at_mut(6);
+                    destination.swap_with_slice(source);
+                }
+            }
+            output.send(burst);
+        }
+    }
+}

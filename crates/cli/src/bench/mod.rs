@@ -1,6 +1,7 @@
-//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine; `sluss bench wall`, in [`wall`]; and
-//! `sluss bench rules`, in [`rules`].
+//! `sluss bench engine`: what a packet costs in a network of apps, in CPU time, on this machine; `sluss bench io`, in [`io`]; `sluss bench wall`, in
+//! [`wall`]; and `sluss bench rules`, in [`rules`].
 
+mod io;
 mod loads;
 mod nets;
 mod rules;
@@ -53,6 +54,7 @@ fn refused(error: &ConfigureError) -> Failure {
 pub(crate) fn run(args: &BenchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     match args {
         BenchArgs::Engine(args) => engine_suite(args, terminal),
+        BenchArgs::Io(args) => io::run(args, terminal),
         BenchArgs::Rules(args) => rules::run(args, terminal),
         BenchArgs::Wall(args) => wall::run(args, terminal),
     }
@@ -82,8 +84,20 @@ fn engine_suite(args: &EngineBenchArgs, terminal: &Terminal) -> Result<Outcome, 
     if report.balanced() { Ok(Outcome::Done) } else { Err(unbalanced(report.imbalances.iter())) }
 }
 
+/// A network that is measured on one worker.
+trait Measurable {
+    /// Prepares a run.
+    fn prepare(&mut self, engine: &mut Engine, run: usize) -> Result<(), Failure>;
+
+    /// Packets that have gone through it.
+    fn packets(&self, report: &Report) -> u64;
+
+    /// Packets that were lost.
+    fn lost(&self, report: &Report) -> u64;
+}
+
 /// One worker, on this thread: nothing but breaths is in the figure.
-fn measure(engine: &mut Engine, bed: &mut Bed, runs: u16) -> Result<Measured, Failure> {
+fn measure(engine: &mut Engine, bed: &mut impl Measurable, runs: u16) -> Result<Measured, Failure> {
     let breathe_for = |engine: &mut Engine, duration: Duration| {
         let begin = cpu_time().as_secs_f64();
         let mut breaths = 0;
@@ -135,7 +149,7 @@ fn measure_threads(engine: &mut Engine, bed: &Bed, runs: u16) -> Result<Measured
 
 impl Measured {
     /// Adds a run between two reports.
-    fn add(&mut self, bed: &Bed, before: &Report, after: &Report, breaths: u64, cpu_s: f64) {
+    fn add(&mut self, bed: &impl Measurable, before: &Report, after: &Report, breaths: u64, cpu_s: f64) {
         let packets = bed.packets(after) - bed.packets(before);
         self.packets += packets;
         self.drops += bed.lost(after) - bed.lost(before);

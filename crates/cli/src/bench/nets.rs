@@ -1,5 +1,6 @@
 //! The networks that are measured.
 
+use super::Measurable;
 use super::loads::{Arrived, Idle, Touch, Trace};
 use super::traffic::{self, Scratch};
 use crate::args::{EngineBenchArgs, Net};
@@ -59,8 +60,24 @@ impl Bed {
         Ok(Bed { graph, workers, net: args.net, size, idle_flags: idle_flags(args), arrived, scratch })
     }
 
+    /// Packets that have arrived on another thread.
+    pub(super) fn arrived(&self) -> u64 {
+        self.arrived.packets.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.net == Net::Idle50
+    }
+
+    /// A core for each worker.
+    pub(super) fn cores(&self) -> Vec<usize> {
+        if self.workers > 1 { (0..self.workers).collect() } else { Vec::new() }
+    }
+}
+
+impl Measurable for Bed {
     /// Prepares a run: what the one before has written makes room.
-    pub(super) fn prepare(&mut self, engine: &mut Engine, run: usize) -> Result<(), Failure> {
+    fn prepare(&mut self, engine: &mut Engine, run: usize) -> Result<(), Failure> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         if let Some(writer) = self.graph.get_mut("writer") {
             writer.config = Config::new(PcapWriter { path: scratch.output(run), ..PcapWriter::default() });
@@ -74,28 +91,14 @@ impl Bed {
     }
 
     /// Packets that have left the sources.
-    pub(super) fn packets(&self, report: &Report) -> u64 {
+    fn packets(&self, report: &Report) -> u64 {
         let from_source = report.links.iter().filter(|link| link.link.from.app.starts_with(SOURCE));
         from_source.map(|link| link.txpackets).sum()
     }
 
-    /// Packets that have arrived on another thread.
-    pub(super) fn arrived(&self) -> u64 {
-        self.arrived.packets.load(Ordering::Relaxed)
-    }
-
     /// Packets that were lost: those a filter rejects are not.
-    pub(super) fn lost(&self, report: &Report) -> u64 {
+    fn lost(&self, report: &Report) -> u64 {
         report.drops.iter().filter(|(reason, _)| *reason != "rejected").map(|(_, count)| count).sum()
-    }
-
-    pub(super) fn is_idle(&self) -> bool {
-        self.net == Net::Idle50
-    }
-
-    /// A core for each worker.
-    pub(super) fn cores(&self) -> Vec<usize> {
-        if self.workers > 1 { (0..self.workers).collect() } else { Vec::new() }
     }
 }
 

@@ -85,6 +85,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "apps" => &APPS,
         "bench" => &BENCH,
         "bench engine" => &ENGINE,
+        "bench io" => &IO_BENCH,
         "bench rules" => &RULES_BENCH,
         "bench wall" => &WALL_BENCH,
         "quickcheck" => &QUICKCHECK,
@@ -108,6 +109,7 @@ pub(crate) fn behind(command: &str) -> &'static Behind {
         "set stats" => &SET_STATS,
         "ps" => &PS,
         "top" => &TOP,
+        "doctor" => &DOCTOR,
         "completions" => &COMPLETIONS,
         "man" => &MAN,
         _ => &NOTHING,
@@ -383,6 +385,22 @@ const ENGINE: Behind = Behind {
     ..NOTHING
 };
 
+const IO_BENCH: Behind = Behind {
+    notes: &[
+        "All runs on one thread, in turn: what sends, what receives, and the kernel's work in between, whose time is counted as well. \
+         `af_packet` and `nfqueue` run in a network namespace of their own, as root.",
+        "Where dpdk-testpmd is installed, `dpdk` is compared with it: forward mode `macswap` with --app swap, else `io`, in the same kind of memory.",
+    ],
+    examples: &["sluss bench io --chain dpdk --app swap --json"],
+    exit_codes: &[
+        ("0", "done"),
+        WRONG_FLAG,
+        ("3", "what the chain needs is missing, or the system refused"),
+        INTERNAL,
+    ],
+    ..NOTHING
+};
+
 const RULES_BENCH: Behind = Behind {
     notes: &[
         "Times are medians of chunks of 256 headers: each header looked up on its own, and all in a batch. Answers are compared with a linear scan, for 10,000 \
@@ -478,11 +496,13 @@ const WALL_RUN: Behind = Behind {
     notes: &[
         "The first rule of POLICY that takes a packet decides it. Of captures, packets are judged by what is known when they come, the same in every run.",
         "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy          read again; one that is wrong changes nothing.",
-        "Inline, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these.",
+        "Live, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these. \
+         Behind a queue it keeps CAP_NET_ADMIN, and --in and --out say what `in` and `out` of rules are.",
     ],
     examples: &[
         "sluss wall run policy.toml trace.pcap -o accepted.pcap",
         "sudo sluss wall run policy.toml --inline eth0 eth1",
+        "sudo sluss wall run policy.toml --nfqueue 5",
     ],
     exit_codes: &[
         ("0", "done"),
@@ -662,6 +682,21 @@ const TOP: Behind = Behind {
         ("2", "none of that name or number"),
         REFUSED,
         ("129, 130, 131 and 143", "ended by SIGHUP, SIGINT, SIGQUIT and SIGTERM"),
+    ],
+    ..NOTHING
+};
+
+const DOCTOR: Behind = Behind {
+    notes: &[
+        "A line a check: `ok`; `warn`, it works but not as well; `fail`, what it is needed for does not work; `unknown`. \
+         Below stands the one command that mends it. Nothing is changed.",
+    ],
+    examples: &["sluss doctor eth0", "sluss doctor nfqueue --json"],
+    exit_codes: &[
+        ("0", "nothing to mend"),
+        ("1", "something to mend: a check is `warn` or `fail`"),
+        WRONG_FLAG,
+        ("3", "no such device, or the system refused"),
     ],
     ..NOTHING
 };

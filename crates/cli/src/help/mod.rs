@@ -27,9 +27,10 @@ pub(crate) fn command() -> Command {
 }
 
 /// The definition whose help fits a terminal. Man pages and completions are written once, when sluss is packaged or installed; `quickcheck` is for
-/// those who work on compilers, `snsh` for those who know it from Snabb, and `new` for those who read how to write an app; `top` lists what `ps` does.
+/// those who work on compilers, `bench` for those who measure, `snsh` for those who know it from Snabb, and `new` for those who read how to write an app;
+/// `top` lists what `ps` does.
 pub(crate) fn short() -> Command {
-    let hidden = ["new", "quickcheck", "snsh", "ps", "completions", "man"];
+    let hidden = ["new", "quickcheck", "bench", "snsh", "ps", "completions", "man"];
     let command = hidden
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, |below| below.hide(true)));

@@ -5,7 +5,7 @@ use crate::json::rounded;
 use crate::plural::{choose, counted, nouns};
 use crate::table::{Column, Table};
 use crate::units::quantity;
-use engine::{AppReport, LinkReport, Report, drops};
+use engine::{AppReport, DeviceFacts, LinkReport, Report, drops};
 use observe::WIRE_OVERHEAD_BYTES;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -84,6 +84,7 @@ impl<'a> Last<'a> {
             "drops": self.drops,
             "drops_gone": gone,
             "missed": self.ended.after.missed,
+            "copies": self.copies(),
             "inside": self.sums.inside,
             "pool": {
                 "total": pool.total,
@@ -95,6 +96,16 @@ impl<'a> Last<'a> {
             "balanced": self.ended.is_balanced(),
             "imbalances": self.ended.imbalances().collect::<Vec<_>>(),
         })
+    }
+
+    /// Packets that were copied from devices, and to them.
+    fn copies(&self) -> u64 {
+        let devices = self.ended.report.apps.values().filter(|app| app.device.is_some());
+        devices
+            .flat_map(|app| app.counts())
+            .filter(|(name, _)| *name == "copies")
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// In words and columns.
@@ -249,6 +260,9 @@ impl<'a> Last<'a> {
     fn texts(&self) -> String {
         let mut out = String::new();
         for (name, app) in &self.ended.report.apps {
+            if let Some(device) = &app.device {
+                put(&mut out, format_args!("{name}: {}\n", device.mode));
+            }
             for line in app.text.iter().flat_map(|text| text.lines()) {
                 put(&mut out, format_args!("{name}: {line}\n"));
             }
@@ -304,8 +318,21 @@ fn app_object(app: &AppReport, of_a_core: f64) -> Value {
         "error": app.last_error,
         "report": app.text,
         "failed": app.has_failed,
+        "mode": app.device.as_ref().map(|device| &device.mode),
+        "device": app.device.as_ref().map(device_object),
         "counters": app.counts().collect::<BTreeMap<_, _>>(),
         "drops": app.drops().collect::<BTreeMap<_, _>>(),
+    })
+}
+
+fn device_object(device: &DeviceFacts) -> Value {
+    json!({
+        "memory": device.memory,
+        "queues": device.queues,
+        "zero_copy": device.is_zero_copy,
+        "timestamps": device.has_timestamps,
+        "up": device.is_up,
+        "offloads": device.offloads,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | what | how | what is left |
 //! |---|---|---|
-//! | capabilities | all given up, and `no_new_privs` | nothing that takes one: a device that is removed and made again is not opened again |
+//! | capabilities | all given up, but for `CAP_NET_ADMIN` where packets come from a queue, and `no_new_privs` | nothing else that takes one: a device that is removed and made again is not opened again |
 //! | files | Landlock | the folders of the policy and its sets, to be read; those of records, counters and the control socket |
 //! | system calls | seccomp | all but those that start programs, load code into the kernel, look into other processes or change the system |
 //!
@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 /// What is to be given up.
 pub(super) struct Confinement {
     pub(super) keep_capabilities: bool,
+    /// Capabilities without which it could not go on.
+    pub(super) needed: CapabilitySet,
     pub(super) no_landlock: bool,
     pub(super) no_seccomp: bool,
     /// Folders whose files are read.
@@ -36,7 +38,7 @@ impl Confinement {
     /// Gives it up. What the kernel does not have is told.
     pub(super) fn enter(&self, terminal: &Terminal) -> Result<(), Failure> {
         if !self.keep_capabilities {
-            drop_capabilities()?;
+            drop_capabilities(self.needed)?;
         }
         if !self.no_landlock
             && let Err(why) = self.restrict_files()
@@ -88,10 +90,9 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-fn drop_capabilities() -> Result<(), Failure> {
+fn drop_capabilities(needed: CapabilitySet) -> Result<(), Failure> {
     let refused = |error| Failure::world(format_args!("the wall cannot give up its capabilities: {error}"));
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    let sets = CapabilitySets { effective: needed, permitted: needed, inheritable: CapabilitySet::empty() };
     set_capabilities(None, sets).map_err(refused)?;
     set_no_new_privs(true).map_err(refused)
 }

@@ -1,9 +1,10 @@
-//! `sluss wall run --inline`: packets judged on their way between two devices.
+//! `sluss wall run --inline`: packets judged on their way between two devices; and `--nfqueue`: those that rules of iptables give to a queue.
 //!
 //! ```text
 //!  main thread: signals, records ──┐                 ┌── thread of the control socket: stats, reload
 //!                                  ├──► Control ◄────┤
 //!  engine: device ◄─► l7_wall ◄─► device             └── thread of a reload that SIGHUP asked for
+//!      or: nfqueue ──► l7_wall ──► nfqueue
 //! ```
 
 use super::confine::{Confinement, folder_of};
@@ -20,7 +21,9 @@ use crate::reader::print_at_end;
 use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
 use engine::{Config, ConfigureError, Engine, Graph, Settings};
-use io::AfPacket;
+use io::nfqueue::Fail;
+use io::{AfPacket, Nfqueue};
+use rustix::thread::CapabilitySet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,35 +34,78 @@ use wall::policy::Policy;
 /// How often what has happened is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Where the wall stands.
+pub(super) enum Place<'a> {
+    /// Between two devices.
+    Devices(&'a str, &'a str),
+    /// Behind a queue of netfilter.
+    Queue(u16),
+}
+
+impl<'a> Place<'a> {
+    /// What the flags say; `None` where they name captures.
+    pub(super) fn of(args: &'a WallRunArgs) -> Result<Option<Self>, Failure> {
+        match (args.inline.as_deref(), args.nfqueue) {
+            (None, None) => Ok(None),
+            (None, Some(queue)) => Ok(Some(Place::Queue(queue))),
+            (Some([south, north]), _) if south == north => {
+                Err(Failure::user("`--inline` takes two devices, and these are one"))
+            }
+            (Some([south, north]), _) => Ok(Some(Place::Devices(south, north))),
+            (Some(_), _) => Err(Failure::user("`--inline` takes two devices")),
+        }
+    }
+
+    fn graph(&self, args: &WallRunArgs, control: &Control) -> Result<Graph, Failure> {
+        match self {
+            Place::Devices(south, north) => between(south, north, control),
+            Place::Queue(queue) => behind(*queue, args, control),
+        }
+    }
+
+    /// What is said once the wall stands.
+    fn greeting(&self, args: &WallRunArgs) -> String {
+        match self {
+            Place::Devices(south, north) => format!("the wall stands between {south} and {north}"),
+            Place::Queue(queue) => {
+                let bypass = if args.fail_open { " --queue-bypass" } else { "" };
+                let rule = format!(
+                    "-I FORWARD -m mark ! --mark {REPLY_MARK:#x} -j NFQUEUE --queue-num {queue}{bypass}"
+                );
+                format!(
+                    "the wall answers queue {queue}; rules bring it packets, of INPUT and OUTPUT as well:\n  \
+                     iptables {rule}\n  ip6tables {rule}\nthe wall"
+                )
+            }
+        }
+    }
+}
+
+/// The mark of packets that tell the ends of rejected flows.
+const REPLY_MARK: u32 = 0x736c;
+
 /// Runs the wall until a signal, or the time, ends it.
 pub(super) fn run(
     args: &WallRunArgs,
-    devices: &[String],
+    place: &Place<'_>,
     policy: &Arc<Policy>,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
-    let [south, north] = devices else { return Err(Failure::user("`--inline` takes two devices")) };
-    if south == north {
-        return Err(Failure::user("`--inline` takes two devices, and these are one"));
-    }
     let control = Control::new(Arc::clone(policy));
     let mut records = Records::open(policy)?;
     let mut engine = Engine::new(Settings::new().map_err(Failure::no_engine)?).map_err(Failure::no_engine)?;
-    engine.configure(&graph(south, north, &control)?).map_err(|error| refused(&error))?;
+    engine.configure(&place.graph(args, &control)?).map_err(|error| refused(&error))?;
     let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
     let server = args.control.as_deref().map(Server::bind).transpose()?;
     // Threads that begin from here on inherit what is left.
-    confinement(args, policy).enter(terminal)?;
+    confinement(args, place, policy).enter(terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let mut hangup = Hangup::caught()?;
     let _server = server.map(|server| server.serve(reloader.answers())).transpose()?;
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
-    terminal.say(&format!(
-        "the wall stands between {south} and {north}: generation 1, {} rules",
-        policy.rules().len()
-    ));
+    terminal.say(&format!("{}: generation 1, {} rules", place.greeting(args), policy.rules().len()));
     let ran = engine.run_until(|status| {
         announcer.announce();
         records.write(&control, terminal);
@@ -95,15 +141,21 @@ pub(super) fn run(
     ended.outcome(printed, signals.signal())
 }
 
-fn confinement(args: &WallRunArgs, policy: &Policy) -> Confinement {
+fn confinement(args: &WallRunArgs, place: &Place<'_>, policy: &Policy) -> Confinement {
     let folder = folder_of(&args.policy);
     let mut read: Vec<PathBuf> = policy.files().map(|file| folder_of(&folder.join(file))).collect();
     read.push(folder);
     let mut write: Vec<PathBuf> = engine::shm::runtime::folder().into_iter().collect();
     write.extend(policy.settings().records.eve.as_deref().map(folder_of));
     write.extend(args.control.as_deref().map(folder_of));
+    let needed = match place {
+        Place::Devices(..) => CapabilitySet::empty(),
+        // The kernel asks for it at each answer.
+        Place::Queue(_) => CapabilitySet::NET_ADMIN,
+    };
     Confinement {
         keep_capabilities: args.keep_capabilities,
+        needed,
         no_landlock: args.no_landlock,
         no_seccomp: args.no_seccomp,
         read,
@@ -112,7 +164,7 @@ fn confinement(args: &WallRunArgs, policy: &Policy) -> Confinement {
 }
 
 /// Both devices, and the wall between them.
-fn graph(south: &str, north: &str, control: &Control) -> Result<Graph, Failure> {
+fn between(south: &str, north: &str, control: &Control) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
     let device = |name: &str| AfPacket { device: name.to_owned(), promiscuous: true, ..AfPacket::default() };
     let wall = L7Wall {
@@ -132,6 +184,35 @@ fn graph(south: &str, north: &str, control: &Control) -> Result<Graph, Failure> 
     for side in ["south", "north"] {
         super::ran::link(&mut graph, &format!("{side}.output -> wall.{side}"))?;
         super::ran::link(&mut graph, &format!("wall.{side} -> {side}.input"))?;
+    }
+    Ok(graph)
+}
+
+/// A queue, and the wall behind it, to which all packets come from the south. What it rejects or drops is answered at once.
+fn behind(queue: u16, args: &WallRunArgs, control: &Control) -> Result<Graph, Failure> {
+    let mut graph = Graph::new();
+    let queue = Nfqueue {
+        queue: Some(queue),
+        fail: if args.fail_open { Fail::Open } else { Fail::Closed },
+        changes: false,
+        mark: Some(REPLY_MARK),
+        ..Nfqueue::default()
+    };
+    let wall = L7Wall {
+        south_name: args.input.clone(),
+        north_name: args.out.clone(),
+        control: Some(control.clone()),
+        ..L7Wall::default()
+    };
+    super::ran::add(&mut graph, "queue", Config::new(queue))?;
+    super::ran::add(&mut graph, "wall", Config::new(wall))?;
+    for link in [
+        "queue.output -> wall.south",
+        "wall.north -> queue.input",
+        "wall.drop -> queue.drop",
+        "wall.south -> queue.send",
+    ] {
+        super::ran::link(&mut graph, link)?;
     }
     Ok(graph)
 }

@@ -1,8 +1,9 @@
 //! `sluss wall run`: packets judged by a policy, of captures or between devices.
 
 use super::check::written;
+use super::inline::{self, Place};
+use super::policy;
 use super::replay::Replay;
-use super::{inline, policy};
 use crate::args::WallRunArgs;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -25,14 +26,15 @@ use wall::rules::Action;
 
 /// Runs the command.
 pub(super) fn run(args: &WallRunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    if args.captures.is_empty() && args.inline.is_none() {
+    let place = Place::of(args)?;
+    if args.captures.is_empty() && place.is_none() {
         return Err(Failure::user("there is nothing to judge").help(
             "name captures: `sluss wall run POLICY trace.pcap`; or two devices: `sluss wall run POLICY --inline eth0 eth1`",
         ));
     }
     let policy = policy::read(&args.policy, terminal.colour_stderr)?;
-    match &args.inline {
-        Some(devices) => inline::run(args, devices, &policy, terminal),
+    match place {
+        Some(place) => inline::run(args, &place, &policy, terminal),
         None => replay(args, &policy, terminal),
     }
 }

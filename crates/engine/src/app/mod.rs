@@ -15,7 +15,7 @@ mod setup;
 mod turn;
 
 pub use class::{Class, ClassInfo, Reconfigured, Use};
-pub use parts::{NextEvent, Reporting, Timed, Wakeable};
+pub use parts::{Device, DeviceFacts, NextEvent, Reporting, Timed, Wakeable};
 pub use ports::{Direction, Passage, PortNames, Ports};
 pub(crate) use setup::Legacy;
 pub use setup::Setup;
@@ -104,6 +104,12 @@ pub trait App: Any + Send {
 
     /// The app itself, if a device can wake it. Whether it is `None` must not change.
     fn wakeable(&self) -> Option<&dyn Wakeable> {
+        None
+    }
+
+    /// The app itself, if it is a device. Whether it is `None` must not change. What it copies between memory of its own and packets, or has
+    /// copied by the kernel, it counts as `copies`.
+    fn device(&self) -> Option<&dyn Device> {
         None
     }
 

@@ -67,6 +67,31 @@ pub trait Wakeable {
     fn wakes_on(&self) -> Option<BorrowedFd<'_>>;
 }
 
+/// An app that is a device: packets come from it and go to it, beyond the process.
+pub trait Device {
+    /// How it works now, and what it can do.
+    fn facts(&self) -> DeviceFacts;
+}
+
+/// How a device works, and what it can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// How packets come and go, in words: through which interface, and who copies them.
+    pub mode: String,
+    /// Which memory it works in, in words, where it has a choice.
+    pub memory: Option<&'static str>,
+    /// Its queues that this app has, in each direction.
+    pub queues: u16,
+    /// Whether packets come and go without being copied.
+    pub is_zero_copy: bool,
+    /// Whether packets have the time at which they came, not that of their breath.
+    pub has_timestamps: bool,
+    /// Whether it is switched on, and has something at the other end; `None` where that is not known.
+    pub is_up: Option<bool>,
+    /// What it does to packets on its own, by the names that `ethtool -K` takes.
+    pub offloads: Vec<&'static str>,
+}
+
 /// An app that tells more than its counters do.
 pub trait Reporting {
     /// A line or more for the final report.

@@ -22,6 +22,8 @@ pub struct Metadata {
     pub cut_len: u32,
     /// Link type, as in pcap files (`LINKTYPE_…`).
     pub linktype: u16,
+    /// The kernel's queue that it waits in for an answer: see `queue_id`.
+    pub queue: u16,
     /// A number that stands for the interface it came from, a device or one of a capture, in the whole process; 0 for none. Numbers below 2^31
     /// are those of interfaces in their captures, where captures describe too many to tell them all apart.
     pub interface: u32,
@@ -35,6 +37,8 @@ pub struct Metadata {
     pub flow_packets: u32,
     /// How far the precision of the timestamp goes: 9 for nanoseconds, 6 for microseconds; 0 for unknown.
     pub precision: u8,
+    /// Its number in the kernel's queue `queue`, by which it is answered; 0 if it waits in none.
+    pub queue_id: u32,
 }
 
 /// The line of a chunk in which its metadata is. Zeroes will do: nothing is known then. Like the bytes of the packet, it is its owner's alone.

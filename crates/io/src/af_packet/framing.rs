@@ -1,5 +1,6 @@
 //! What the frames of a device begin with.
 
+pub use crate::netdev::Hardware;
 use wire::LinkType;
 
 /// What the frames of a network device begin with.
@@ -20,9 +21,6 @@ pub enum Peers {
     /// Several, as on an Ethernet.
     Several,
 }
-
-/// The kernel's number for a type of device: `ARPHRD_…` of linux/if_arp.h, `/sys/class/net/*/type`.
-pub type Hardware = u16;
 
 impl Framing {
     /// What frames of a type of device begin with, where an app can do something with them.

@@ -7,7 +7,9 @@
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
 //! | `outgoing` | whether frames that others on this machine send by the device come as well; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
+//! | `queue` | how much the socket's queues hold, `"512KB"`; `"4MB"` unless set, and no more than the system allows |
 //! | `delivered` | counts frames that the device has taken |
+//! | `copies` | counts frames that the kernel has copied, in both directions |
 //! | `too_short`, `too_long` | drops: frames that the device cannot send, nor the kernel cut, or longer than 65535 bytes |
 //! | `wrong_linktype` | drops: packets that are not of the device's link type, where the graph keeps metadata |
 //! | `no_packet` | drops: frames from the wire of more than 10240 bytes when the pool had no large packet, or too few for joined datagrams |
@@ -57,14 +59,15 @@ mod socket;
 mod tests;
 
 pub use framing::{Framing, Hardware, Peers};
+pub(crate) use offload::{complete_checksum, prepare_checksum};
 
-use crate::device::{self, Refusal, Refusals, Sight, Watch};
+use crate::device::{self, Attempt, Outbox, Refusal, Refusals, Sender, Sight, Watch};
 use crate::interfaces;
 use datagrams::Datagrams;
 use engine::shm::Counter;
 use engine::{
-    App, Class, ClockKind, Io, OptionError, Output, Packet, Passage, Pool, Reconfigured, Reporting, Roles,
-    Setup, Wakeable,
+    App, Class, ClockKind, Device, DeviceFacts, Io, Notifier, OptionError, Output, Packet, Passage, Pool,
+    Reconfigured, Reporting, Roles, Setup, Wakeable,
 };
 use intake::{Frame, Intake};
 use serde::Deserialize;
@@ -89,7 +92,14 @@ pub struct AfPacket {
     pub outgoing: bool,
     /// The group that shares the frames of the device.
     pub fanout: Option<u16>,
+    /// How much the socket's queues hold.
+    pub queue: Option<String>,
 }
+
+/// Bytes that the socket's queues hold unless set: some thousand frames.
+const QUEUE_LEN: usize = 4 << 20;
+/// How long the kernel must not have dropped anything until it is told again, in nanoseconds.
+const QUIET_NS: u64 = 10_000_000_000;
 
 /// A running `af_packet`.
 #[derive(Debug)]
@@ -112,11 +122,15 @@ pub struct Running {
     /// Room for what does not fit into those, for each.
     rests: Box<[u8]>,
     /// Packets that the socket had no room for.
-    waiting: VecDeque<Packet>,
+    outbox: Outbox,
     is_listening: bool,
     times: Times,
     next_look_ns: u64,
+    /// When the kernel had dropped frames last, if that was told.
+    dropping_ns: Option<u64>,
+    notifier: Notifier,
     delivered: Counter,
+    copies: Counter,
     kernel_drops: Counter,
     no_checksum: Counter,
     wrong_linktype: Counter,
@@ -150,7 +164,7 @@ impl Class for AfPacket {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        device::check_name("device", &self.device)
+        OptionError::all([device::check_name("device", &self.device), self.queue_len().map(drop)])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -167,10 +181,13 @@ impl Class for AfPacket {
             uncut: VecDeque::new(),
             // Memory that no long frame touches is never used.
             rests: vec![0; BURST_MAX * device::REST_MAX].into(),
-            waiting: VecDeque::new(),
+            outbox: Outbox::default(),
             is_listening: true,
             times: Times::of(setup.clock),
             next_look_ns: 0,
+            dropping_ns: None,
+            notifier: setup.notifier(),
+            copies: setup.counter("copies"),
             delivered: setup.delivered(),
             kernel_drops: setup.missed("kernel_drops"),
             no_checksum: setup.counter("no_checksum"),
@@ -201,6 +218,11 @@ impl Class for AfPacket {
 }
 
 impl AfPacket {
+    /// Bytes that the socket's queues hold.
+    fn queue_len(&self) -> Result<usize, OptionError> {
+        self.queue.as_deref().map_or(Ok(QUEUE_LEN), |text| device::check_size("queue", text))
+    }
+
     fn open(&self) -> Result<Socket, OptionError> {
         Socket::open(self).map_err(|error| self.refused(&error))
     }
@@ -218,6 +240,9 @@ impl AfPacket {
     /// Gives the socket of a device these options in place of `old`.
     fn change(&self, socket: &Socket, old: &Self) -> Result<(), OptionError> {
         let refused = |error| self.refused(&error);
+        if self.queue != old.queue {
+            socket.set_queue_len(self.queue_len()?);
+        }
         if self.promiscuous != old.promiscuous {
             socket.set_promiscuous(self.promiscuous).map_err(refused)?;
         }
@@ -305,23 +330,9 @@ impl App for Running {
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
-        self.send_waiting(io.pool);
-        while self.waiting.is_empty()
-            && let Some(mut burst) = io.inputs[0].burst_of_at_most(BURST_MAX)
-        {
-            while !burst.is_empty() {
-                let ours = self.ours(&burst, io.pool);
-                if ours == 0 {
-                    io.pool.free_burst(burst.split_front(1), &self.wrong_linktype);
-                    continue;
-                }
-                let is_first = self.waiting.is_empty();
-                match if is_first { self.attempt(&burst[..ours]) } else { Attempt::Full } {
-                    Attempt::Taken(count, counter) => io.pool.free_burst(burst.split_front(count), counter),
-                    Attempt::Full => self.waiting.extend(burst.split_front(ours)),
-                }
-            }
-        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.push(self, &mut io.inputs[0], io.pool);
+        self.outbox = outbox;
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
@@ -343,21 +354,23 @@ impl App for Running {
             }
         }
         if let Some(socket) = &mut self.socket {
-            self.kernel_drops.add(socket.dropped().unwrap_or(0).into());
+            let dropped = socket.dropped().unwrap_or(0);
+            self.kernel_drops.add(dropped.into());
             socket.ask_mtu();
+            if dropped > 0 {
+                self.tell_of_drops(io.now_ns);
+            }
         }
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
         self.abandon_uncut(io.pool);
         self.send_waiting(io.pool);
-        for packet in self.waiting.drain(..) {
-            io.pool.free(packet, self.refusals.counter(Refusal::NoBuffers));
-        }
+        self.outbox.abandon(io.pool, self.refusals.counter(Refusal::NoBuffers));
     }
 
     fn held(&self) -> usize {
-        self.spare.len() + self.waiting.len() + self.uncut.len()
+        self.spare.len() + self.outbox.len() + self.uncut.len()
     }
 
     fn is_finished(&self) -> bool {
@@ -365,6 +378,10 @@ impl App for Running {
     }
 
     fn wakeable(&self) -> Option<&dyn Wakeable> {
+        Some(self)
+    }
+
+    fn device(&self) -> Option<&dyn Device> {
         Some(self)
     }
 
@@ -377,7 +394,14 @@ impl Wakeable for Running {
     /// What waits for room in the socket, or in the output, comes first.
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         let socket = self.socket.as_ref().filter(|_| self.is_listening)?;
-        (self.waiting.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
+        (self.outbox.is_empty() && self.uncut.is_empty()).then(|| socket.as_fd())
+    }
+}
+
+impl Device for Running {
+    fn facts(&self) -> DeviceFacts {
+        let mode = "packet socket, the kernel copies";
+        device::facts(&self.options.device, mode, self.times == Times::Kernel)
     }
 }
 
@@ -394,24 +418,9 @@ impl Drop for Running {
     }
 }
 
-/// The fate of the first packets of a burst.
-enum Attempt<'a> {
-    /// This many packets share a fate, which the counter counts.
-    Taken(usize, &'a Counter),
-    /// The socket has no room.
-    Full,
-}
+impl Sender for Running {
+    const BURST_MAX: usize = BURST_MAX;
 
-impl Running {
-    /// Closes the socket, with the frames in its queue. As long as any socket of a fanout group is open, the group is bound to a device
-    /// that is gone, and takes in no socket of the next one.
-    fn close(&mut self) {
-        if let Some(socket) = self.socket.take() {
-            self.kernel_drops.add(socket.empty());
-        }
-    }
-
-    /// How many of the first packets are of the link type that the device takes, as far as that is known.
     #[inline]
     fn ours(&self, packets: &[Packet], pool: &Pool) -> usize {
         if !pool.uses_metadata() {
@@ -423,12 +432,19 @@ impl Running {
             .count()
     }
 
+    fn wrong_linktype(&self) -> &Counter {
+        &self.wrong_linktype
+    }
+
     fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
         let Some(socket) = &self.socket else {
             return Attempt::Taken(packets.len(), self.refusals.counter(Refusal::Down));
         };
         match socket.send(packets) {
-            Ok(count) if count > 0 => Attempt::Taken(count, &self.delivered),
+            Ok(count) if count > 0 => {
+                self.copies.add(count as u64);
+                Attempt::Taken(count, &self.delivered)
+            }
             Ok(_) => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Attempt::Full,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Attempt::Taken(0, &self.delivered),
@@ -443,14 +459,34 @@ impl Running {
             }
         }
     }
+}
+
+impl Running {
+    /// Closes the socket, with the frames in its queue. As long as any socket of a fanout group is open, the group is bound to a device
+    /// that is gone, and takes in no socket of the next one.
+    fn close(&mut self) {
+        if let Some(socket) = self.socket.take() {
+            self.kernel_drops.add(socket.empty());
+        }
+    }
+
+    /// Tells that the kernel has begun to drop frames.
+    #[cold]
+    fn tell_of_drops(&mut self, now_ns: u64) {
+        let is_known = self.dropping_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < QUIET_NS);
+        self.dropping_ns = Some(now_ns);
+        if !is_known {
+            self.notifier.warn(format!(
+                "device {}: the kernel has begun to drop frames, which are not fetched in time; a longer `queue` helps where they come in bursts",
+                self.options.device
+            ));
+        }
+    }
 
     fn send_waiting(&mut self, pool: &mut Pool) {
-        while !self.waiting.is_empty() {
-            self.waiting.make_contiguous();
-            let Attempt::Taken(count, counter) = self.attempt(self.waiting.as_slices().0) else { return };
-            let counter = counter.clone();
-            self.waiting.drain(..count).for_each(|packet| pool.free(packet, &counter));
-        }
+        let mut outbox = std::mem::take(&mut self.outbox);
+        outbox.send_waiting(self, pool);
+        self.outbox = outbox;
     }
 
     /// Has the kernel stamp frames. If it does not, they have the time of the breath in which they are fetched.
@@ -511,6 +547,7 @@ impl Running {
             0
         });
         self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
+        self.copies.add(got as u64);
         if got > 0 {
             self.has_joined = received[..got].iter().any(|received| received.datagram_len.is_some());
         }

@@ -27,6 +27,8 @@ const PROTOCOL_TCP: u8 = 6;
 pub(super) const PROTOCOL_UDP: u8 = 17;
 /// Where the checksum is in a TCP header.
 const TCP_CHECKSUM: usize = 16;
+/// Where it is in a UDP header.
+const UDP_CHECKSUM: usize = 6;
 const TCP_LEN: usize = 20;
 /// SYN, RST and URG: segments with these are not cut.
 const WHOLE: u8 = 0x02 | 0x04 | 0x20;
@@ -43,9 +45,21 @@ pub(super) fn datagram_len(header: &Header) -> Option<usize> {
     (header[1] & !WITH_ECN == DATAGRAMS).then_some(len.into())
 }
 
+/// Where the checksum of TCP or UDP belongs that a frame carries, and puts the sum of its pseudo-header there.
+pub(crate) fn prepare_checksum(frame: &mut [u8], framing: Framing) -> Option<(usize, usize)> {
+    let offset = [(PROTOCOL_TCP, TCP_CHECKSUM), (PROTOCOL_UDP, UDP_CHECKSUM)];
+    let known =
+        offset.into_iter().find_map(|(protocol, offset)| Some((network(frame, framing, protocol)?, offset)));
+    let (ip, offset) = known?;
+    let start = ip.at + ip.header_len;
+    let place = frame.get_mut(start + offset..start + offset + 2)?;
+    place.copy_from_slice(&ip.pseudo.partial().to_be_bytes());
+    Some((start, offset))
+}
+
 /// Completes a checksum, in whose place there is the sum of the pseudo-header; `false` if that is not in the frame.
 #[cold]
-pub(super) fn complete_checksum(frame: &mut [u8], (start, offset): (usize, usize)) -> bool {
+pub(crate) fn complete_checksum(frame: &mut [u8], (start, offset): (usize, usize)) -> bool {
     let Some(covered) = frame.get_mut(start..).filter(|covered| covered.len() >= offset + 2) else {
         return false;
     };

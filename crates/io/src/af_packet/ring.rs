@@ -7,7 +7,8 @@
 //!  kernel ──► block 0 │ block 1 │ …    status of each: kernel's ─► ours (`Ring::block`) ─► kernel's (`Ring::give_back`)
 //! ```
 
-use super::socket::{address, check, index_of, set};
+use super::socket::{address, check, set};
+use crate::netdev;
 use crate::live::{Instruction, Step};
 use std::ffi::CString;
 use std::io;
@@ -43,7 +44,7 @@ impl Unbound {
     /// A socket for a device; `None`: for all, without link headers.
     pub(crate) fn open(device: Option<&str>) -> Result<Unbound, (Step, io::Error)> {
         // Asked first, since it takes no rights: who mistypes a name is not to be sent for some.
-        let index = device.map_or(Ok(0), index_of).map_err(|error| (Step::Device, error))?;
+        let index = device.map_or(Ok(0), netdev::index).map_err(|error| (Step::Device, error))?;
         let kind = if device.is_some() { libc::SOCK_RAW } else { libc::SOCK_DGRAM };
         let kind = kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // Without a protocol it receives nothing until it is bound.

@@ -8,15 +8,13 @@ use super::control::{CONTROL_LEN, Told};
 use super::framing::{Framing, Hardware, Peers};
 use super::offload::{self, Cut, HEADER_LEN, Header};
 use crate::device::REST_MAX;
+use crate::netdev;
 use engine::Packet;
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// The most frames that one call moves.
 pub(super) const BURST_MAX: usize = 64;
-/// Bytes asked for the queues in the kernel: some thousand frames.
-const QUEUE_LEN: libc::c_int = 4 << 20;
 
 /// Says that a header comes and goes with each frame (linux/if_packet.h).
 const PACKET_VNET_HDR: libc::c_int = 15;
@@ -89,7 +87,7 @@ impl Socket {
     pub(super) fn open(options: &AfPacket) -> Result<Self, OpenError> {
         let step = |step| move |error| OpenError { step, error };
         // Asked first, since it takes no rights: who mistypes a name is not to be sent for some.
-        let index = index_of(&options.device).map_err(step(Step::Device))?;
+        let index = netdev::index(&options.device).map_err(step(Step::Device))?;
         // Without a protocol it receives nothing until it is bound, and so no frames of other devices.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: no memory is passed.
@@ -100,6 +98,7 @@ impl Socket {
         let mut socket =
             Socket { fd, index, has_header: false, framing, is_loopback: false, mtu: usize::MAX };
         socket.prepare().map_err(step(Step::Socket))?;
+        socket.set_queue_len(options.queue_len().unwrap_or(super::QUEUE_LEN));
         // Without it, frames come and go as they are.
         socket.has_header = socket.set(libc::SOL_PACKET, PACKET_VNET_HDR, &1_i32).is_ok();
         socket.ask_mtu();
@@ -186,15 +185,19 @@ impl Socket {
         self.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
         // Not even between two steps.
         self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+        Ok(())
+    }
+
+    /// Says how many bytes the queues in the kernel are to hold.
+    pub(super) fn set_queue_len(&self, len: usize) {
+        let len = libc::c_int::try_from(len).unwrap_or(libc::c_int::MAX);
         for (forced, asked) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
             // As much as we are allowed; short queues work too.
-            let _ = self
-                .set(libc::SOL_SOCKET, forced, &QUEUE_LEN)
-                .or_else(|_| self.set(libc::SOL_SOCKET, asked, &QUEUE_LEN));
+            let _ =
+                self.set(libc::SOL_SOCKET, forced, &len).or_else(|_| self.set(libc::SOL_SOCKET, asked, &len));
         }
-        Ok(())
     }
 
     fn bind(&self) -> io::Result<()> {
@@ -434,15 +437,6 @@ pub(super) fn set<T>(
     // it (of `sock_fprog`) points to what lives as long as the call of this function.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const *value).cast(), len) })?;
     Ok(())
-}
-
-pub(super) fn index_of(device: &str) -> io::Result<u32> {
-    let name = CString::new(device).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
-    // SAFETY: the name ends with a zero, and is only read.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
 }
 
 pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {

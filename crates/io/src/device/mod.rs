@@ -1,11 +1,15 @@
 //! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear.
 
+mod outbox;
 mod watch;
 
+pub(crate) use outbox::{Attempt, Outbox, Sender};
 pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
+use crate::netdev::{self, LinkState, Offload};
 use engine::shm::Counter;
-use engine::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
+use engine::{DeviceFacts, MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Metadata, OptionError, Packet, Pool, Setup};
+use rustix::net::{AddressFamily, SocketType, netdevice};
 use std::io;
 use wire::LinkType;
 
@@ -28,6 +32,42 @@ pub(crate) fn check_name(option: &str, name: &str) -> Result<(), OptionError> {
         )),
         _ => Ok(()),
     }
+}
+
+/// What a device is called, by the kernel's number.
+pub(crate) fn name_of(index: u32) -> Option<String> {
+    // A socket of any kind will do to ask.
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::DGRAM, None).ok()?;
+    netdevice::index_to_name(socket, index).ok()
+}
+
+/// What the kernel knows of a device, and how it is used.
+pub(crate) fn facts(device: &str, mode: &str, has_timestamps: bool) -> DeviceFacts {
+    let is_on = |offload: &Offload| netdev::has_offload(device, *offload).unwrap_or(false);
+    DeviceFacts {
+        mode: mode.to_owned(),
+        queues: 1,
+        has_timestamps,
+        is_up: netdev::link_state(device).ok().map(|state| state == LinkState::Up),
+        offloads: Offload::ALL.into_iter().filter(is_on).map(Offload::name).collect(),
+        ..DeviceFacts::default()
+    }
+}
+
+/// How many bytes a text means: `4MB`, `512KB`, `1000`; MB and KB are powers of 1024.
+pub(crate) fn check_size(option: &str, text: &str) -> Result<usize, OptionError> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text[digits.len()..].trim() {
+        "" | "B" => Some(1),
+        "KB" | "K" | "KiB" => Some(1 << 10),
+        "MB" | "M" | "MiB" => Some(1 << 20),
+        "GB" | "G" | "GiB" => Some(1 << 30),
+        _ => None,
+    };
+    let bytes = unit.and_then(|unit: usize| digits.parse::<usize>().ok()?.checked_mul(unit));
+    bytes.filter(|bytes| (4 << 10..=1 << 30).contains(bytes)).ok_or_else(|| {
+        OptionError::new(option, format!("`{text}` is no size: write `4MB` or `512KB`, 4KB to 1GB"))
+    })
 }
 
 /// A packet with room for all but the longest frames.
@@ -142,6 +182,31 @@ impl Refusals {
             Refusal::Down => &self.down,
             Refusal::NoBuffers => &self.no_buffers,
             Refusal::Other => &self.other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_size;
+
+    #[test]
+    fn sizes_are_read_in_their_units() {
+        for (text, bytes) in [
+            ("4MB", Some(4 << 20)),
+            ("512 KiB", Some(512 << 10)),
+            ("8192", Some(8192)),
+            ("1G", Some(1 << 30)),
+            ("2GB", None),
+            ("1KB", None),
+            ("MB", None),
+            ("", None),
+            ("4mb", None),
+            ("-4MB", None),
+            ("99999999999999999999GB", None),
+            ("4\u{fc}", None),
+        ] {
+            assert_eq!(check_size("queue", text).ok(), bytes, "{text}");
         }
     }
 }

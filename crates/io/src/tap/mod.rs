@@ -7,6 +7,7 @@
 //! | `name` | of the device; it is made, and goes with the app, unless it was there before |
 //! | `mtu` | its longest IP packet, 68 to 65517 bytes; left as it is unless set |
 //! | `delivered` | counts frames that the kernel has taken |
+//! | `copies` | counts frames that the kernel has copied, in both directions |
 //! | `too_short` | drops: less than an Ethernet header |
 //! | `too_long` | drops: frames of the kernel of more than 65535 bytes, or frames that the kernel finds too long |
 //! | `no_packet` | drops: frames of the kernel of more than 10240 bytes when the pool had no large packet |
@@ -28,10 +29,11 @@ pub(crate) mod tun;
 
 use crate::device::{self as port, Refusal, Refusals, Sight, Watch};
 use crate::interfaces;
+use crate::netdev;
 use engine::shm::Counter;
 use engine::{
-    App, Class, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool, Reporting, Roles, Setup,
-    Use, Wakeable,
+    App, Class, Device, DeviceFacts, Io, MAX_LARGE_PAYLOAD, OptionError, Output, Packet, Passage, Pool,
+    Reporting, Roles, Setup, Use, Wakeable,
 };
 use losses::Losses;
 use serde::Deserialize;
@@ -85,6 +87,7 @@ struct Left {
 #[derive(Debug)]
 struct Counters {
     delivered: Counter,
+    copies: Counter,
     refusals: Refusals,
 }
 
@@ -135,7 +138,11 @@ impl Class for Tap {
             spare: None,
             rest: vec![0; port::REST_MAX + 1].into(),
             is_listening: true,
-            counters: Counters { delivered: setup.delivered(), refusals: Refusals::new(setup) },
+            counters: Counters {
+                delivered: setup.delivered(),
+                copies: setup.counter("copies"),
+                refusals: Refusals::new(setup),
+            },
         })
     }
 }
@@ -147,10 +154,10 @@ impl Tap {
         if let Some(mtu) = self.mtu {
             let message =
                 |error| format!("{name}: cannot set it: {error}; try `sudo ip link set {name} mtu {mtu}`");
-            tun::set_mtu(name, mtu).map_err(|error| OptionError::refused("mtu", message(error)))?;
+            netdev::set_mtu(name, mtu).map_err(|error| OptionError::refused("mtu", message(error)))?;
         }
         // Who may use a device that was made for them need not be allowed to switch it on.
-        let _ = tun::set_up(name);
+        let _ = netdev::set_up(name);
         Ok(file)
     }
 
@@ -241,6 +248,10 @@ impl App for Running {
         Some(self)
     }
 
+    fn device(&self) -> Option<&dyn Device> {
+        Some(self)
+    }
+
     fn reporting(&self) -> Option<&dyn Reporting> {
         Some(self)
     }
@@ -249,6 +260,12 @@ impl App for Running {
 impl Wakeable for Running {
     fn wakes_on(&self) -> Option<BorrowedFd<'_>> {
         self.is_listening.then(|| self.file.as_fd())
+    }
+}
+
+impl Device for Running {
+    fn facts(&self) -> DeviceFacts {
+        port::facts(&self.options.name, "TAP device, the kernel copies", false)
     }
 }
 
@@ -272,6 +289,7 @@ impl Running {
                 return false;
             }
         };
+        self.counters.copies.add(1);
         if len > room
             && let Err(long) = port::complete(&mut packet, len, &self.rest, 0, pool)
         {
@@ -291,7 +309,10 @@ impl Running {
         }
         loop {
             match (&*self.file).write(packet.data()) {
-                Ok(_) => return &self.counters.delivered,
+                Ok(_) => {
+                    self.counters.copies.add(1);
+                    return &self.counters.delivered;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return self.counters.refusals.counter(Refusal::of(&error)),
             }

@@ -1,11 +1,12 @@
 //! The system calls that make a TAP device (Documentation/networking/tuntap.rst of the kernel).
 //!
-//! Reading and writing are those of [`File`]; what is unsafe here is four kinds of ioctl(2), each with a request that
+//! Reading and writing are those of [`File`]; what is unsafe here is three kinds of ioctl(2), each with a request that
 //! lives on the stack.
 
+use crate::netdev::{check, request};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 /// Opens the device of a name, which the kernel makes if it is not there. Reads and writes never wait.
@@ -29,7 +30,7 @@ pub(crate) fn open_tun(name: &str, hardware: u16) -> io::Result<File> {
     let file = open_as(name, libc::IFF_TUN)?;
     // SAFETY: the type is passed as a number, and no memory.
     check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETLINK, libc::c_int::from(hardware)) })?;
-    set_up(name)?;
+    crate::netdev::set_up(name)?;
     Ok(file)
 }
 
@@ -45,53 +46,4 @@ pub(super) fn name(file: &File) -> io::Result<String> {
     check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNGETIFF, &raw mut request) })?;
     let name = request.ifr_name.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
     String::from_utf8(name).map_err(io::Error::other)
-}
-
-/// Sets the longest IP packet that the kernel sends through the device.
-pub(super) fn set_mtu(name: &str, mtu: u16) -> io::Result<()> {
-    let mut request = request(name);
-    request.ifr_ifru.ifru_mtu = mtu.into();
-    let socket = any_socket()?;
-    // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU as libc::Ioctl, &raw mut request) })
-}
-
-/// Switches the device on, unless it is.
-pub(super) fn set_up(name: &str) -> io::Result<()> {
-    let mut request = request(name);
-    let socket = any_socket()?;
-    // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as libc::Ioctl, &raw mut request) })?;
-    // SAFETY: the call before has written the flags; besides, all bytes of the union were initialised.
-    let flags = unsafe { request.ifr_ifru.ifru_flags };
-    if flags & libc::IFF_UP as libc::c_short != 0 {
-        return Ok(());
-    }
-    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
-    // SAFETY: as in `open`.
-    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut request) })
-}
-
-/// A request about a device, otherwise zero.
-fn request(name: &str) -> libc::ifreq {
-    // SAFETY: an `ifreq` is plain numbers and a union of plain numbers and pointers, for which zeroes will do.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // The last byte stays zero.
-    for (to, &from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.as_bytes()) {
-        *to = from as libc::c_char;
-    }
-    request
-}
-
-/// A socket: requests about devices need one, of whichever kind.
-fn any_socket() -> io::Result<OwnedFd> {
-    // SAFETY: no memory is passed.
-    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    check(fd)?;
-    // SAFETY: the descriptor was opened above, and nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

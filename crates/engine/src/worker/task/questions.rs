@@ -1,7 +1,7 @@
 //! What an app is asked between its turns. One that panics then has given no answer, and is taken down later.
 
 use super::Task;
-use crate::app::{App, NextEvent, Reporting, Roles, Timed};
+use crate::app::{App, Device, DeviceFacts, NextEvent, Reporting, Roles, Timed};
 use crate::link::{Input, Output};
 use crate::panic::guarded;
 use rustix::event::{PollFd, PollFlags};
@@ -85,6 +85,10 @@ impl Task {
 
     pub(crate) fn report(&self) -> Option<String> {
         self.ask(|app| app.reporting()?.report())?
+    }
+
+    pub(crate) fn device(&self) -> Option<DeviceFacts> {
+        self.ask(|app| app.device().map(Device::facts))?
     }
 
     pub(crate) fn has_failed(&self) -> bool {

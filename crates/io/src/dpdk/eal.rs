@@ -1,0 +1,224 @@
+//! EAL, DPDK's own set-up, which is done once in a process, and the ports that are open.
+
+use super::Dpdk as Options;
+use super::shim::{Dpdk, DpdkError, Port, PortSettings, Queue};
+use engine::OptionError;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Free huge pages of 2 MiB without which usual pages are taken.
+const HUGE_PAGES_MIN: u64 = 32;
+/// MiB of usual pages, which are used as far as they are touched.
+const USUAL_MIB: u32 = 512;
+
+/// Which memory DPDK keeps its buffers in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    HugePages,
+    UsualPages,
+}
+
+impl Memory {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Memory::HugePages => "huge pages",
+            Memory::UsualPages => "no huge pages",
+        }
+    }
+
+    /// What can be had now.
+    fn available() -> Self {
+        let free = fs::read_to_string("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+        let free = free.ok().and_then(|text| text.trim().parse::<u64>().ok());
+        if free >= Some(HUGE_PAGES_MIN) { Memory::HugePages } else { Memory::UsualPages }
+    }
+}
+
+/// EAL, which runs.
+#[derive(Debug)]
+struct Eal {
+    memory: Memory,
+    has_pci: bool,
+    ports: HashMap<String, Open>,
+}
+
+/// A port that some apps have queues of.
+#[derive(Debug)]
+struct Open {
+    port: Weak<Port>,
+    settings: (u16, Option<u16>, bool),
+}
+
+static EAL: Mutex<Option<Eal>> = Mutex::new(None);
+
+fn lock() -> MutexGuard<'static, Option<Eal>> {
+    EAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A queue of a device, which is probed and set up for the first app that asks.
+pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
+    let device = &options.device;
+    let dpdk = Dpdk::load().map_err(|why| OptionError::refused("device", missing(why)))?;
+    let is_pci = is_pci(device);
+    let mut eal = lock();
+    let eal = match &mut *eal {
+        Some(eal) => eal,
+        none => none.insert(start(dpdk, is_pci.then_some(device))?),
+    };
+    if is_pci && !eal.has_pci {
+        let why = "DPDK was started without PCI for another device: name devices of PCI first, and start sluss anew";
+        return Err(OptionError::refused("device", why));
+    }
+    let settings = (options.queues, options.mtu, options.promiscuous);
+    if let Some(open) = eal.ports.get(device)
+        && let Some(port) = open.port.upgrade()
+    {
+        if open.settings != settings {
+            let why = format!("another app has {device} with other `queues`, `mtu` or `promiscuous`");
+            return Err(OptionError::new("device", why));
+        }
+        return Ok((Queue::new(port, options.queue), eal.memory));
+    }
+    let asked = PortSettings {
+        queues: options.queues,
+        mtu: options.mtu.unwrap_or(0),
+        promiscuous: options.promiscuous,
+        buffers: options.buffers,
+    };
+    let port = Arc::new(dpdk.open_port(device, &asked).map_err(|error| refused(options, &error))?);
+    eal.ports.insert(device.clone(), Open { port: Arc::downgrade(&port), settings });
+    Ok((Queue::new(port, options.queue), eal.memory))
+}
+
+/// What mends that DPDK cannot be loaded.
+fn missing(why: &str) -> String {
+    format!(
+        "{why}; to have it: `sudo apt-get install libdpdk-dev`, then build sluss anew; `sluss doctor dpdk` says what is missing"
+    )
+}
+
+fn refused(options: &Options, DpdkError { number, text }: &DpdkError) -> OptionError {
+    let device = &options.device;
+    match *number {
+        libc::ERANGE => OptionError::new("queues", format!("{device} has fewer than {}", options.queues)),
+        libc::ENODEV => OptionError::refused("device", format!("DPDK finds no device {device}")),
+        libc::ENOMEM => OptionError::refused(
+            "buffers",
+            format!("no memory for {} buffers of {device}: {text}; `sluss doctor dpdk`", options.buffers),
+        ),
+        _ => OptionError::refused("device", format!("DPDK cannot use {device}: {text} (error {number})")),
+    }
+}
+
+/// Starts EAL, on a thread of its own: it sets the processors of the thread that starts it, which would be those of all that this one starts later.
+fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
+    let memory = Memory::available();
+    let arguments = arguments(memory, pci);
+    let thread = std::thread::Builder::new().name("dpdk".to_owned());
+    let started = thread.spawn({
+        let arguments = arguments.clone();
+        move || dpdk.init(&arguments)
+    });
+    let started =
+        started.map_err(|error| OptionError::refused("device", format!("no thread for DPDK: {error}")))?;
+    match started.join() {
+        Ok(Ok(())) => Ok(Eal { memory, has_pci: pci.is_some(), ports: HashMap::new() }),
+        Ok(Err(error)) => Err(OptionError::refused(
+            "device",
+            format!(
+                "DPDK does not start: {}; it was started with `{}`; `sluss doctor dpdk`",
+                error.text,
+                arguments.join(" ")
+            ),
+        )),
+        Err(_) => Err(OptionError::refused("device", "DPDK does not start: it panicked")),
+    }
+}
+
+fn arguments(memory: Memory, pci: Option<&String>) -> Vec<String> {
+    let mut arguments = ["sluss", "--no-telemetry", "--log-level=error"].map(str::to_owned).to_vec();
+    arguments.push(format!("--lcores=0@({})", processors()));
+    match memory {
+        // No files are left behind, whatever happens.
+        Memory::HugePages => arguments.push("--in-memory".to_owned()),
+        // The two exclude each other in 22.11.
+        Memory::UsualPages => {
+            arguments.extend(["--no-huge", "--no-shconf"].map(str::to_owned));
+            arguments.extend(["-m".to_owned(), USUAL_MIB.to_string()]);
+        }
+    }
+    match pci {
+        Some(device) => arguments.extend(["-a".to_owned(), device.clone()]),
+        None => arguments.push("--no-pci".to_owned()),
+    }
+    arguments
+}
+
+/// All that this process may use.
+fn processors() -> String {
+    let all = rustix::thread::sched_getaffinity(None).ok();
+    let numbers = (0..rustix::thread::CpuSet::MAX_CPU)
+        .filter(|&number| all.as_ref().is_some_and(|all| all.is_set(number)))
+        .map(|number| number.to_string());
+    let numbers: Vec<String> = numbers.collect();
+    if numbers.is_empty() { "0".to_owned() } else { numbers.join(",") }
+}
+
+/// Whether a device is named by its place on PCI: `0000:03:00.0` or `03:00.0`.
+pub(super) fn is_pci(device: &str) -> bool {
+    let name = device.split(',').next().unwrap_or_default();
+    let is_hex = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_hexdigit());
+    let parts: Vec<&str> = name.split([':', '.']).collect();
+    (3..=4).contains(&parts.len()) && name.contains(':') && parts.into_iter().all(is_hex)
+}
+
+/// Gives this thread a cache of buffers, for as long as it lives.
+pub(super) fn register_thread() {
+    thread_local! {
+        static REGISTERED: RefCell<Option<Registered>> = const { RefCell::new(None) };
+    }
+    let _ = REGISTERED.try_with(|registered| {
+        let mut registered = registered.borrow_mut();
+        if registered.is_none()
+            && let Ok(dpdk) = Dpdk::load()
+        {
+            // Without it, it is slower.
+            *registered = Some(Registered(dpdk.register_thread().is_ok().then_some(dpdk)));
+        }
+    });
+}
+
+/// A thread that DPDK knows.
+struct Registered(Option<Dpdk>);
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.0.into_iter().for_each(Dpdk::unregister_thread);
+    }
+}
+
+/// Whether DPDK can be loaded, and its version; or why not.
+pub(super) fn version() -> Result<String, &'static str> {
+    Dpdk::load().map(Dpdk::version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_pci_are_known_by_their_names() {
+        for (device, is) in [
+            ("0000:03:00.0", true),
+            ("03:00.1,queues=2", true),
+            ("net_null0,size=64", false),
+            ("net_tap0,iface=a:b.c", false),
+            ("", false),
+            ("dead.beef.0", false),
+        ] {
+            assert_eq!(is_pci(device), is, "{device}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Devices of DPDK that are software, each packet counted and compared. Skipped aloud where DPDK is not there.
+
+use apps::{PacketCounter, Sink, Source};
+use engine::{Class, Engine, Graph, Report, Settings};
+use io::{Dpdk, PcapReader, PcapWriter};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use testkit::files::Scratch;
+use testkit::netns::{Namespace, PATIENCE};
+
+/// DPDK has one set of ports in a process.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    match io::dpdk::version() {
+        Ok(_) => Some(turn),
+        Err(why) => {
+            testkit::say(format_args!(
+                "SKIPPED: {test}: {why}: install libdpdk-dev (Debian), `make packages-dpdk`"
+            ));
+            None
+        }
+    }
+}
+
+fn dpdk(device: &str) -> Dpdk {
+    Dpdk { device: device.to_owned(), ..Dpdk::default() }
+}
+
+fn graph(apps: Vec<(&str, engine::Config)>, links: &[&str]) -> Graph {
+    let mut graph = Graph::new();
+    for (name, config) in apps {
+        graph.add(name, config).unwrap();
+    }
+    links.iter().for_each(|link| graph.link(link).unwrap());
+    graph
+}
+
+fn app(class: impl Class) -> engine::Config {
+    engine::Config::new(class)
+}
+
+/// Runs a graph until `is_over`, or patience ends; every packet is accounted for, then and after the end.
+fn run(graph: &Graph, workers: usize, mut is_over: impl FnMut(Duration) -> bool) -> (Report, Report) {
+    let mut engine = Engine::new(Settings { workers, ..Settings::new().unwrap() }).unwrap();
+    engine.configure(graph).unwrap_or_else(|error| panic!("{error}"));
+    engine.run(|status| status.elapsed < PATIENCE && !is_over(status.elapsed)).unwrap();
+    let report = engine.report();
+    assert!(report.balanced(), "{:?}", report.imbalances);
+    engine.stop();
+    let last = engine.report();
+    assert!(last.balanced(), "after the end: {:?}", last.imbalances);
+    (report, last)
+}
+
+/// What an app had counted when the run was over, before anything was stopped.
+fn count(report: &Report, app: &str, name: &str) -> u64 {
+    let counters = &report.apps[app].counters;
+    counters.iter().find(|(known, ..)| known == name).map_or(0, |&(.., value)| value)
+}
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name)
+}
+
+/// The packets of a capture.
+fn packets(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = capture::Reader::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet().unwrap() {
+        packets.push(packet.data.to_vec());
+    }
+    packets
+}
+
+#[test]
+fn what_a_null_device_makes_goes_to_another() {
+    let Some(_turn) = turn("null devices") else { return };
+    let graph = graph(
+        vec![
+            ("in", app(dpdk("net_null0,size=64,copy=0"))),
+            ("count", app(PacketCounter::default())),
+            ("out", app(dpdk("net_null1,size=64,copy=1"))),
+        ],
+        &["in.output -> count.input", "count.output -> out.input"],
+    );
+    let (report, _) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(200));
+    let sent = count(&report, "out", "delivered");
+    assert!(
+        sent > 1000 && count(&report, "in", "copies") == count(&report, "count", "packets"),
+        "{report:#?}"
+    );
+    assert_eq!(count(&report, "count", "bytes"), 64 * count(&report, "count", "packets"));
+    let device = report.apps["in"].device.clone().unwrap();
+    assert!(device.mode.starts_with("DPDK net_null, packets are copied, "), "{device:?}");
+    assert!(
+        device.mode.ends_with("huge pages") && !device.is_zero_copy && device.is_up == Some(true),
+        "{device:?}"
+    );
+    assert_eq!(report.apps["count"].device, None);
+}
+
+#[test]
+fn a_capture_comes_and_goes_byte_for_byte() {
+    let Some(_turn) = turn("devices that are captures") else { return };
+    let folder = Scratch::new();
+    let input = capture("dhcp.pcap");
+    let (out, unused) = (folder.path("out.pcap"), folder.path("unused.pcap"));
+    let device =
+        |name: &str, tx: &Path| dpdk(&format!("{name},rx_pcap={},tx_pcap={}", input.display(), tx.display()));
+    let expected = packets(&input);
+    let graph = graph(
+        vec![("in", app(device("net_pcap0", &unused))), ("out", app(device("net_pcap1", &out)))],
+        &["in.output -> out.input"],
+    );
+    let (report, _) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(300));
+    assert_eq!(count(&report, "in", "copies"), expected.len() as u64);
+    assert_eq!(count(&report, "out", "delivered"), expected.len() as u64);
+    assert!(packets(&out) == expected);
+}
+
+#[test]
+fn a_ring_gives_back_what_it_is_given() {
+    let Some(_turn) = turn("rings") else { return };
+    for workers in [1, 2] {
+        let folder = Scratch::new();
+        let (input, output) = (capture("gre.pcap"), folder.path("out.pcap"));
+        let expected = packets(&input);
+        let reader = PcapReader { path: input, for_any_linktype: true, ..PcapReader::default() };
+        let writer = PcapWriter { path: output.clone(), ..PcapWriter::default() };
+        let graph = graph(
+            vec![("in", app(reader)), ("ring", app(dpdk("net_ring0"))), ("out", app(writer))],
+            &["in.output -> ring.input", "ring.output -> out.input"],
+        );
+        let (report, _) = run(&graph, workers, |elapsed| elapsed > Duration::from_millis(300));
+        assert_eq!(count(&report, "ring", "delivered"), expected.len() as u64);
+        assert_eq!(count(&report, "ring", "copies"), 2 * expected.len() as u64);
+        assert!(packets(&output) == expected, "{workers} workers");
+    }
+}
+
+/// A ring that nobody empties fills: its source is slowed down, and what never leaves is counted.
+#[test]
+fn a_ring_that_fills_holds_its_source_up() {
+    let Some(_turn) = turn("a ring that fills") else { return };
+    let source = Source { size: 60, ..Source::default() };
+    let graph =
+        graph(vec![("in", app(source)), ("ring", app(dpdk("net_ring1")))], &["in.output -> ring.input"]);
+    let (report, last) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(200));
+    let (sent, lost) =
+        (count(&report, "ring", "delivered"), last.drops.get("no_buffers").copied().unwrap_or(0));
+    assert!((500..5000).contains(&sent), "{sent} fill it");
+    assert!(lost > 0 && lost < 3000, "{lost} waited");
+    assert_eq!(report.apps["ring"].state.as_str(), "running");
+}
+
+#[test]
+fn frames_that_are_too_long_are_counted() {
+    let Some(_turn) = turn("long frames") else { return };
+    let graph = graph(
+        vec![
+            ("in", app(Source { size: 5000, ..Source::default() })),
+            ("out", app(dpdk("net_null2"))),
+            ("rest", app(Sink::default())),
+        ],
+        &["in.output -> out.input"],
+    );
+    let (report, _) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(50));
+    assert!(count(&report, "out", "too_long") > 0 && count(&report, "out", "delivered") == 0);
+}
+
+#[test]
+fn two_queues_of_a_device_have_two_apps() {
+    let Some(_turn) = turn("two queues") else { return };
+    let queue = |queue| Dpdk { queues: 2, queue, ..dpdk("net_null3,size=64") };
+    let graph = graph(
+        vec![
+            ("a", app(queue(0))),
+            ("b", app(queue(1))),
+            ("sink_a", app(Sink::default())),
+            ("sink_b", app(Sink::default())),
+        ],
+        &["a.output -> sink_a.input", "b.output -> sink_b.input"],
+    );
+    let (report, _) = run(&graph, 2, |elapsed| elapsed > Duration::from_millis(200));
+    assert!(["a", "b"].into_iter().all(|name| count(&report, name, "copies") > 1000), "{report:#?}");
+}
+
+#[test]
+fn two_kernels_reach_one_another_through_taps() {
+    let Some(_turn) = turn("taps") else { return };
+    let Some((_namespaces, [left, right])) = Namespace::some_with_ping("dpdk: taps") else { return };
+    left.enter(|| {
+        let graph = graph(
+            vec![("a", app(dpdk("net_tap0,iface=dt0"))), ("b", app(dpdk("net_tap1,iface=dt1")))],
+            &["a.output -> b.input", "b.output -> a.input"],
+        );
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&graph).unwrap_or_else(|error| panic!("{error}"));
+        left.run(&format!("ip link set dev dt1 netns {}", right.pid()));
+        left.run("ip address add 192.0.2.1/24 dev dt0");
+        right.run("ip address add 192.0.2.2/24 dev dt1");
+        left.run("ip link set dev dt0 up");
+        right.run("ip link set dev dt1 up");
+        let mut ping = left.command("ping -c 5 -i 0.2 -W 5 192.0.2.2");
+        let mut ping = ping.stdout(Stdio::piped()).spawn().unwrap();
+        let begin = Instant::now();
+        engine.run(|_| begin.elapsed() < PATIENCE && ping.try_wait().unwrap().is_none()).unwrap();
+        let output = ping.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains(" 0% packet loss"), "{text}");
+        let report = engine.report();
+        assert!(report.balanced() && report.delivered >= 10, "{report:#?}");
+        engine.stop();
+        assert!(engine.report().balanced());
+    });
+}
+
+#[test]
+fn what_dpdk_does_not_have_is_told() {
+    let Some(_turn) = turn("errors") else { return };
+    for (options, told) in [
+        (dpdk("net_nonsense0"), "DPDK"),
+        (dpdk("0000:ff:1f.7"), "PCI"),
+        (dpdk(""), "which device"),
+        (Dpdk { queue: 1, ..dpdk("net_null4") }, "queue"),
+    ] {
+        let graph = graph(vec![("a", app(options.clone()))], &[]);
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        let error = engine.configure(&graph).expect_err("refused").to_string();
+        assert!(error.contains(told), "{options:?}: {error}");
+    }
+}
