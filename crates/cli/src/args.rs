@@ -18,7 +18,7 @@ mod snsh;
 mod wall;
 
 use crate::terminal::When;
-use crate::values::{at_least, duration, interval, netmask, passes, whole};
+use crate::values::{at_least, duration, netmask, passes, whole};
 pub(crate) use bench::{
     BenchArgs, Chain, ChainApp, EngineBenchArgs, IoBenchArgs, Net, RulesBenchArgs, RulesShape, WallBenchArgs,
     WallMode,

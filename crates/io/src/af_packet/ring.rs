@@ -8,8 +8,8 @@
 //! ```
 
 use super::socket::{address, check, set};
-use crate::netdev;
 use crate::live::{Instruction, Step};
+use crate::netdev;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
