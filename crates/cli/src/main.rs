@@ -11,6 +11,7 @@ mod catalogue;
 mod clock;
 mod compile;
 mod completions;
+mod confine;
 mod decider;
 mod ended;
 mod escape;

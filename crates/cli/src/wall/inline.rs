@@ -6,11 +6,11 @@
 //!  engine: device ◄─► l7_wall ◄─► device             └── thread of a reload that SIGHUP asked for
 //! ```
 
-use super::confine::{Confinement, folder_of};
 use super::control::{Reloader, Server};
 use super::records::Records;
 use super::run::{object, report};
 use crate::args::WallRunArgs;
+use crate::confine::{Confinement, folder_of};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
