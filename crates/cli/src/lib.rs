@@ -21,6 +21,7 @@ mod catalogue;
 mod clock;
 mod compile;
 mod completions;
+mod confine;
 mod control;
 mod decider;
 mod doctor;

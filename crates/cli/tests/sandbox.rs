@@ -196,3 +196,31 @@ fn an_app_of_a_graph_can_be_confined() {
     let output = graph("packet.free(p)", "sandbox_turn_ms = 0");
     assert!(code(&output) == 2 && stderr(&output).contains("sandbox_turn_ms"), "{}", stderr(&output));
 }
+
+/// If the program got out, it could start no other, and reach nobody.
+#[test]
+fn the_process_cannot_start_programs_or_open_sockets() {
+    let folder = Scratch::new();
+    let file = folder.path("program.lua");
+    std::fs::write(&file, "engine.main { duration = 60 }").expect("a file");
+    let mut child = sluss(&["run", "--sandbox", file.to_str().expect("UTF-8")])
+        .env("SNABB_SHM_ROOT", folder.path("shm"))
+        .env_remove("SLUSS_SNABB")
+        .spawn()
+        .expect("the command starts");
+    let mode = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("it runs");
+        status.lines().find_map(|line| Some(line.strip_prefix("Seccomp:")?.trim().to_owned()))
+    };
+    let begin = std::time::Instant::now();
+    while mode().is_some_and(|mode| mode != "2") && begin.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let mode = mode();
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    match mode {
+        None => common::say("SKIPPED: whether a sandbox is under seccomp: this kernel does not say"),
+        Some(mode) => assert_eq!(mode, "2"),
+    }
+}

@@ -5,6 +5,7 @@ mod tree;
 
 use crate::args::RunArgs;
 use crate::blame::Blame;
+use crate::confine;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::terminal::Terminal;
@@ -62,6 +63,12 @@ pub(crate) fn run(args: &RunArgs, snabb: Option<&Path>, terminal: &Terminal) -> 
     if args.sandbox.sandbox && snabb.is_some() {
         return Err(Failure::user("`--sandbox` has no modules of Snabb's: they need `ffi`")
             .help("leave `--snabb` out, and unset SLUSS_SNABB"));
+    }
+    // Before other threads begin: for a fault of LuaJIT by which a program gets out of the sandbox.
+    if args.sandbox.sandbox
+        && let Err(why) = confine::restrict_calls(confine::NETWORK)
+    {
+        terminal.tell(&Message::warning(format_args!("the sandbox is not confined by seccomp: {why}")));
     }
     let how = |options: Options| Options {
         sandbox: args.sandbox.sandbox(args.packets),

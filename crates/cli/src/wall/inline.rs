@@ -7,11 +7,11 @@
 //!      or: nfqueue ──► l7_wall ──► nfqueue
 //! ```
 
-use super::confine::{Confinement, folder_of};
 use super::control::Reloader;
 use super::records::Records;
 use super::run::{object, report};
 use crate::args::WallRunArgs;
+use crate::confine::{Confinement, folder_of};
 use crate::control::Server;
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};

@@ -1,7 +1,6 @@
 //! `sluss wall`: what flows speak, and what becomes of them.
 
 mod check;
-mod confine;
 mod control;
 mod exact;
 mod filter;

@@ -1,4 +1,4 @@
-//! What a running wall may still do once its devices are open.
+//! What a running wall may still do once its devices are open, and which system calls a sandbox may make.
 //!
 //! | what | how | what is left |
 //! |---|---|---|
@@ -22,21 +22,21 @@ use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 
 /// What is to be given up.
-pub(super) struct Confinement {
-    pub(super) keep_capabilities: bool,
+pub(crate) struct Confinement {
+    pub(crate) keep_capabilities: bool,
     /// Capabilities without which it could not go on.
-    pub(super) needed: CapabilitySet,
-    pub(super) no_landlock: bool,
-    pub(super) no_seccomp: bool,
+    pub(crate) needed: CapabilitySet,
+    pub(crate) no_landlock: bool,
+    pub(crate) no_seccomp: bool,
     /// Folders whose files are read.
-    pub(super) read: Vec<PathBuf>,
+    pub(crate) read: Vec<PathBuf>,
     /// Folders in which files are made, written and removed.
-    pub(super) write: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
 }
 
 impl Confinement {
     /// Gives it up. What the kernel does not have is told.
-    pub(super) fn enter(&self, terminal: &Terminal) -> Result<(), Failure> {
+    pub(crate) fn enter(&self, terminal: &Terminal) -> Result<(), Failure> {
         if !self.keep_capabilities {
             drop_capabilities(self.needed)?;
         }
@@ -46,7 +46,7 @@ impl Confinement {
             terminal.tell(&Message::warning(format_args!("the wall is not confined by Landlock: {why}")));
         }
         if !self.no_seccomp
-            && let Err(why) = restrict_calls()
+            && let Err(why) = restrict_calls(&[])
         {
             terminal.tell(&Message::warning(format_args!("the wall is not confined by seccomp: {why}")));
         }
@@ -83,7 +83,7 @@ impl Confinement {
 }
 
 /// The folder that a file is in.
-pub(super) fn folder_of(path: &Path) -> PathBuf {
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
@@ -144,9 +144,20 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-fn restrict_calls() -> Result<(), String> {
+/// System calls by which a process reaches others.
+pub(crate) const NETWORK: &[libc::c_long] = &[
+    libc::SYS_socket,
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_accept4,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+];
+
+/// Takes system calls away from all threads: those that nothing here makes, and `more`.
+pub(crate) fn restrict_calls(more: &[libc::c_long]) -> Result<(), String> {
     let arch = ARCH.try_into().map_err(|_| format!("there is no filter for {ARCH}"))?;
-    let rules: BTreeMap<i64, Vec<_>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
+    let rules: BTreeMap<i64, Vec<_>> = DENIED.iter().chain(more).map(|call| (*call, Vec::new())).collect();
     let denied = SeccompAction::Errno(libc::EPERM as u32);
     let filter =
         SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).map_err(|error| error.to_string())?;
