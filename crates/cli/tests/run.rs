@@ -118,7 +118,7 @@ fn the_last_line_is_one_object_with_these_keys() {
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     let object = last_object(&output);
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    let expected = "v type name breaths cpu_s seconds workers apps links received delivered drops drops_gone missed inside pool balanced imbalances";
+    let expected = "v type name breaths cpu_s seconds workers apps links received delivered drops drops_gone missed copies inside pool balanced imbalances";
     assert_eq!(keys, expected.split(' ').collect::<Vec<_>>());
     assert!(object["seconds"].as_f64().unwrap() > 0.2 && object["workers"] == 1, "{object}");
     assert_eq!(object["apps"]["sink"]["failed"], false);
