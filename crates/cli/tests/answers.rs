@@ -178,7 +178,7 @@ fn tags_that_are_in_the_way_are_told() {
         ),
     ] {
         let text = told(&[filter, arg(capture)]);
-        assert!(text.contains("nothing matches") && text.contains(behind), "{filter} {capture}: {text}");
+        assert!(text.contains("nothing matches") && text.contains(behind), "{filter} {capture:?}: {text}");
     }
     // Not where it would not match there, untagged packets are among them, or warnings are not wanted.
     for args in [

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{arg, code, root, run, scratch, sluss, stderr};
-use std::process::Command;
 
 fn told(args: &[&str]) -> String {
     let output = run(args);

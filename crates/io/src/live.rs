@@ -424,7 +424,7 @@ impl<'a> Frame<'a> {
 
     /// Whether it goes that way. What leaves by a loopback device comes in again, and is seen then.
     fn is_wanted(&self, way: Way) -> bool {
-        let is_outgoing = self.address[10] == libc::PACKET_OUTGOING as u8;
+        let is_outgoing = self.address[10] == libc::PACKET_OUTGOING;
         if is_outgoing && native_u16_at(self.address, 8) == libc::ARPHRD_LOOPBACK {
             return false;
         }
@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn packets_of_all_devices_have_a_header_of_their_own() {
-        let block = frame(&[0x45, 1, 2], 0, (0, 0), libc::PACKET_OUTGOING as u8);
+        let block = frame(&[0x45, 1, 2], 0, (0, 0), libc::PACKET_OUTGOING);
         let frame = Frame::at(&block, 0).unwrap();
         let out = written(&frame.record(true, false, SNAPLEN_MAX));
         let expected = [8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 9, 0, 0, 0x45, 1, 2];

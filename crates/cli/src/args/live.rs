@@ -57,6 +57,7 @@ pub(crate) struct LiveArgs {
         short = 'G',
         value_name = "SECONDS",
         requires = "output",
+        requires = "interface",
         hide_short_help = true,
         value_parser = at_least(1_u64),
         long_help = "Begin another file after so many seconds, named by strftime(3): -w web-%H%M%S.pcap"
