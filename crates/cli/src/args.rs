@@ -25,7 +25,7 @@ pub(crate) use files::FilesArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use info::InfoArgs;
 use io::pcap_reader::Passes;
-pub(crate) use live::{LiveArgs, Loss};
+pub(crate) use live::LiveArgs;
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;
 pub(crate) use set::{SetArgs, SetBuildArgs, SetFileArgs, SetTestArgs};

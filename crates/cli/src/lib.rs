@@ -40,6 +40,7 @@ mod matches;
 mod message;
 mod missing;
 mod misuse;
+mod moments;
 mod notices;
 mod ps;
 mod quickcheck;
