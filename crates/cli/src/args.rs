@@ -33,7 +33,7 @@ pub(crate) use filter::FilterArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use instances::{PsArgs, TopArgs};
 use io::pcap_reader::Passes;
-pub(crate) use live::{LiveArgs, Loss};
+pub(crate) use live::LiveArgs;
 pub(crate) use new::{AnnotationsArgs, NewAppArgs, NewArgs};
 use pflang::Stage;
 pub(crate) use quickcheck::QuickcheckArgs;

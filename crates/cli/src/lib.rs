@@ -43,6 +43,7 @@ mod matches;
 mod message;
 mod missing;
 mod misuse;
+mod moments;
 mod new;
 mod notices;
 mod ps;

@@ -1,6 +1,5 @@
 //! Values of flags: numbers, times, cores. What is wrong with one is told in words.
 
-use crate::args::Loss;
 use io::pcap_reader::Passes;
 use std::fmt::Display;
 use std::net::Ipv4Addr;
@@ -68,6 +67,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         humantime::DurationError::NumberOverflow => TOO_LONG.to_owned(),
         _ => FORM.to_owned(),
     })
+}
+
+/// How many packets may be lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Loss {
+    Packets(u64),
+    /// Of those that came.
+    Percent(f64),
 }
 
 /// How many packets may be lost: a number, or a share.

@@ -8,6 +8,7 @@
 //! of a frame before its filter sees it; [`Live`] puts it back.
 
 use crate::af_packet::ring::{FIRST_AT, FRAMES_AT, Ring, Unbound};
+pub use crate::af_packet::ring::{Instruction, Step};
 use crate::af_packet::{Framing, Peers};
 use capture::{ByteOrder, Precision, Target};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -32,16 +33,6 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const BLOCK_OVERHEAD: u32 = 4096;
 const BLOCK_MIN: u32 = 128 << 10;
 const BLOCK_MAX: u32 = 512 << 10;
-
-/// An instruction of classic BPF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Instruction {
-    pub code: u16,
-    pub jt: u8,
-    pub jf: u8,
-    pub k: u32,
-}
 
 /// Which packets are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,21 +68,6 @@ pub struct Refused {
     pub step: Step,
     /// Why.
     pub error: io::Error,
-}
-
-/// A step of opening a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// To open a packet socket at all.
-    Socket,
-    /// To use the device.
-    Device,
-    /// To say what its frames begin with: the number of a type of device that has no link type here.
-    Hardware(u16),
-    /// To have frames for other stations.
-    Promiscuous,
-    /// To share memory.
-    Ring,
 }
 
 impl From<(Step, io::Error)> for Refused {

@@ -1,6 +1,6 @@
 //! Flags of `sluss filter` for work on capture files: parts of them by time and number, and outputs of several files.
 
-use crate::filter::window::{Moment, NumberRange, moment, number_range};
+use crate::moments::{Moment, NumberRange, moment, number_range};
 use crate::values::{at_least, span};
 use clap::Args;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Flags of `sluss filter -i`, which captures from a device, by the habits of tcpdump.
 
-use crate::values::{at_least, loss, megabytes, whole};
+use crate::values::{Loss, at_least, loss, megabytes, whole};
 use clap::{Args, ValueEnum};
 use io::live::Way;
 
@@ -89,12 +89,4 @@ impl From<Direction> for Way {
             Direction::Inout => Way::Both,
         }
     }
-}
-
-/// How many packets may be lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Loss {
-    Packets(u64),
-    /// Of those that came.
-    Percent(f64),
 }

@@ -8,7 +8,6 @@
 //! ```
 
 use super::socket::{address, check, set};
-use crate::live::{Instruction, Step};
 use crate::netdev;
 use std::ffi::CString;
 use std::io;
@@ -23,6 +22,31 @@ pub(crate) const FIRST_AT: usize = 16;
 
 /// A multiple of what the kernel aligns frames to; the version makes no other use of it.
 const FRAME_LEN: u32 = 2048;
+
+/// An instruction of classic BPF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Instruction {
+    pub code: u16,
+    pub jt: u8,
+    pub jf: u8,
+    pub k: u32,
+}
+
+/// A step of opening a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To open a packet socket at all.
+    Socket,
+    /// To use the device.
+    Device,
+    /// To say what its frames begin with: the number of a type of device that has no link type here.
+    Hardware(u16),
+    /// To have frames for other stations.
+    Promiscuous,
+    /// To share memory.
+    Ring,
+}
 
 /// A packet socket that receives nothing yet.
 #[derive(Debug)]
