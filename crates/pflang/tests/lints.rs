@@ -632,3 +632,20 @@ fn long_filters_are_looked_at_in_time() {
         assert!(name != "excluded" || is_told(Code::AlwaysFalse), "{name}: {lints:?}");
     }
 }
+
+/// Of long programs, clauses that are never reached are looked for by their text.
+#[test]
+fn repeated_clauses_of_long_programs_are_told() {
+    let clauses: String =
+        (0..5000).map(|n| format!("src host 10.0.{}.{} => a{n}; ", n / 256, n % 256)).collect();
+    let program = format!(
+        "match {{ {clauses} src host 10.0.0.9 => again; udp => b(ip[8]); udp => c; otherwise => rest; tcp => never }}"
+    );
+    let lints = Compiler::new(LinkType::EN10MB).lints_of_match(&program).unwrap();
+    let told: Vec<&str> = lints
+        .iter()
+        .filter(|lint| lint.code == Code::NeverDecides)
+        .map(|lint| lint.span.text(&program))
+        .collect();
+    assert_eq!(told, ["src host 10.0.0.9 => again", "tcp => never"]);
+}
