@@ -178,7 +178,7 @@ mod tests {
             "using_subcommand bench; and __fish_seen_subcommand_from engine\" -f\n",
             "using_subcommand wall; and __fish_seen_subcommand_from spy\" -a \"pcap raw tap\"\n",
             "using_subcommand man\" -f -a \"(__fish_complete_directories)\"\n",
-            "using_subcommand help; and not __fish_seen_subcommand_from filter info match compile explain trace blast run wall set apps bench top new quickcheck snsh ps completions man\" -f ",
+            "using_subcommand help; and not __fish_seen_subcommand_from filter info match compile explain trace blast run wall set apps top doctor new quickcheck bench snsh ps completions man\" -f ",
             "-l interval -d 'Time between two looks: 100ms to 1h' -r -f\n",
         ] {
             assert!(script.contains(line), "{line}\n{script}");

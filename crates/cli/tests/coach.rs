@@ -144,7 +144,7 @@ fn long_faults() -> [(&'static str, String); 2] {
     let each = |count: usize, text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<Vec<_>>();
     let steps = each(1500, &|k| format!("x = x * 3 + t[(i + {k}) % 64 + 1] if x > 1e9 then x = x - 1e9 end"));
     let too_long = format!(
-        "local t, x = {{}}, 0 for i = 1, 64 do t[i] = i end\nfor i = 1, 3e4 do -- here\n{}\nend",
+        "local t, x = {{}}, 0 for i = 1, 64 do t[i] = i end\nfor i = 1, 3e4 do {} end -- here",
         steps.join(" ")
     );
     let names = each(44, &|k| format!("v{k}")).join(", ");
