@@ -3,7 +3,7 @@
 //! A raw socket sends; the kernel takes each packet through the list of the hook `output` before the call ends, and the call fails when the last rule drops the packet, as it
 //! must. So the thread's time is that of the call and the list; of that, the same with the last rule alone is taken off, measured in turns.
 
-use crate::race::{Lap, thread_cpu_ns};
+use crate::race::{Lap, median, thread_cpu_ns};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -14,8 +14,10 @@ use testkit::netns::{Namespace, Turn};
 const ROUNDS: usize = 7;
 /// What a turn may take, about.
 const TURN_NS: usize = 40_000_000;
-/// Packets of a turn, at least.
-const PACKETS_MIN: usize = 64;
+/// Packets that are timed together; the chunk in the middle counts, so that interrupts do not.
+const CHUNK: usize = 32;
+/// Chunks of a turn, at least.
+const CHUNKS_MIN: usize = 5;
 
 /// How a firewall is given a list of addresses whose packets are dropped, none of which is met, and a last rule that drops the rest.
 pub(crate) struct Firewall {
@@ -124,11 +126,11 @@ impl Kernel {
             return None;
         }
         let per_packet = if firewall.is_flat { 2000 } else { 2000 + 10 * addresses.len() };
-        let packets = (TURN_NS / per_packet).max(PACKETS_MIN);
+        let chunks = (TURN_NS / per_packet / CHUNK).max(CHUNKS_MIN);
         let times = (0..ROUNDS).map(|_| {
             let [base, whole] = [&[][..], addresses].map(|addresses| {
                 (firewall.load)(addresses).iter().for_each(|(words, input)| self.load(words, input));
-                let took = self.namespace.enter(|| sent(packets)).expect("a raw socket in the namespace");
+                let took = self.namespace.enter(|| sent(chunks)).expect("a raw socket in the namespace");
                 firewall.clear.iter().for_each(|words| self.namespace.run(words));
                 took
             });
@@ -148,7 +150,7 @@ impl Kernel {
 }
 
 /// Sends packets to port 80 from addresses that no list has; nanoseconds for each. All must be dropped.
-fn sent(packets: usize) -> io::Result<f64> {
+fn sent(chunks: usize) -> io::Result<f64> {
     let socket = raw_socket()?;
     let mut packet = [0_u8; 40];
     // IPv4 without options, TCP, to port 80; the kernel writes length and checksum of IP.
@@ -159,12 +161,11 @@ fn sent(packets: usize) -> io::Result<f64> {
     packet[20..24].copy_from_slice(&[0x40, 0, 0, 80]);
     packet[32] = 0x50;
     packet[33] = 2;
-    let mut took = 0;
-    // The first round fills the caches.
-    for round in 0..2 {
-        let mut draw = 1_u32;
+    let mut draw = 1_u32;
+    // The first chunk fills the caches.
+    let times = (0..=chunks).map(|_| {
         let begin = thread_cpu_ns();
-        for _ in 0..packets {
+        for _ in 0..CHUNK {
             draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let source = 0xc612_0000 | draw >> 16;
             packet[12..16].copy_from_slice(&source.to_be_bytes());
@@ -174,11 +175,9 @@ fn sent(packets: usize) -> io::Result<f64> {
                 "a packet was not dropped by a rule: {refused}"
             );
         }
-        if round == 1 {
-            took = thread_cpu_ns() - begin;
-        }
-    }
-    Ok(took as f64 / packets as f64)
+        (thread_cpu_ns() - begin) as f64 / CHUNK as f64
+    });
+    Ok(median(times.skip(1).collect()))
 }
 
 fn raw_socket() -> io::Result<OwnedFd> {

@@ -7,7 +7,9 @@
 use crate::acl::{ALGORITHMS, Acl};
 use crate::race::{Lap, median, thread_cpu_ns};
 use crate::report::{Figure, Report, Target::AtLeast};
-use classify::rules::{Key, NO_RULE, Options, Rule, Rules, classbench, generate, points};
+#[cfg(has_acl)]
+use classify::rules::NO_RULE;
+use classify::rules::{Key, Options, Rule, Rules, classbench, generate, points};
 use std::hint::black_box;
 use std::io::Read;
 use std::path::{Path, PathBuf};

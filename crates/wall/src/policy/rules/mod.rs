@@ -162,6 +162,7 @@ impl Program {
                 apps: HashSet::new(),
             },
             problems: Vec::new(),
+            counted: (0, 1),
             limits: Vec::new(),
             around: Vec::new(),
             #[cfg(test)]
@@ -204,6 +205,8 @@ struct Writer<'a> {
     known: &'a Known<'a>,
     program: Program,
     problems: Vec<Problem>,
+    /// A place in the policy, and the line that it is on.
+    counted: (usize, usize),
     /// The limits of the test at hand.
     limits: Vec<usize>,
     /// The tests of the blocks that are open, and the limits in them.
@@ -276,10 +279,18 @@ impl Writer<'_> {
             mark: verdict.mark,
             log: verdict.log,
             limits,
-            line: super::problem::line_of(self.known.policy, span.start),
+            line: self.line_of(span.start),
             span,
             test: if tests.is_empty() { "otherwise".to_owned() } else { tests.join(" and ") },
         }
+    }
+
+    /// The line of a place. Rules come in their order, so the lines since the one before are counted.
+    fn line_of(&mut self, at: usize) -> usize {
+        let (from, line) = if self.counted.0 <= at { self.counted } else { (0, 1) };
+        let since = self.known.policy.as_bytes().get(from..at).unwrap_or_default();
+        self.counted = (at, line + since.iter().filter(|byte| **byte == b'\n').count());
+        self.counted.1
     }
 
     /// Writes a test, and gives what was written.
