@@ -15,8 +15,8 @@ struct Sets {
     named: BTreeSet<String>,
 }
 
-/// What has changed of the sets that filters name. Filters that are compiled from now on have it; [`Filter`](crate::Filter) and
-/// [`Match`](crate::Match) are other apps to a graph that is loaded again, as after a change of a file.
+/// What has changed of the sets that filters name. Filters that are compiled after a change have it. Those of a graph that runs get it when the graph
+/// is loaded again: a changed set counts as a changed option of [`Filter`](crate::Filter) and [`Match`](crate::Match), as a changed file does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SetChanges;
 

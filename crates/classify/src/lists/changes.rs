@@ -51,8 +51,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What has changed of lists, by their names. The last change that names an entry decides; a narrower or a wider one before it
-/// keeps the rest of what it said.
+/// What has changed of lists, by their names. Of two changes that hold an address, the later decides.
 ///
 /// ```
 /// use classify::lists::{Change, ChangedLists, Item};

@@ -37,7 +37,7 @@ pub(super) fn run(
     if let Some(timeout) = timeout {
         request["timeout_s"] = timeout.as_secs_f64().into();
     }
-    const HELP: &str = "an instance answers whose filters name sets as `in {@FILE}`; a wall does with --control SOCKET, and its SOCKET stands for INSTANCE";
+    const HELP: &str = "a graph answers if its filters name sets, as `in {@FILE}`; a wall answers on the socket of its `--control SOCKET`, which is named in the place of INSTANCE";
     let answer = control::request(&socket(&args.instance)?, "instance", HELP, &request)?;
     if let Some(why) = control::why_refused(&answer) {
         return Err(Failure::user(format_args!("nothing has changed: {why}")));
