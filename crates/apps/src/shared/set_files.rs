@@ -4,6 +4,7 @@
 //! looked at when options are first checked, and again when a graph is loaded.
 
 use crate::shared::set_changes;
+use classify::lists::file_of;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, OnceLock};
@@ -36,10 +37,7 @@ impl fmt::Debug for SetFiles {
 
 impl Seen {
     fn of(path: &str) -> Seen {
-        // Behind the name of a database, its value.
-        let file =
-            path.rsplit_once(':').filter(|(file, _)| file.ends_with(".mmdb")).map_or(path, |(file, _)| file);
-        let looks = std::fs::metadata(file)
+        let looks = std::fs::metadata(file_of(path))
             .ok()
             .map(|file| [file.ino(), file.len(), file.mtime() as u64, file.mtime_nsec() as u64]);
         Seen { path: path.to_owned(), looks, changes: set_changes::version(path) }

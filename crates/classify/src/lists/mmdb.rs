@@ -43,6 +43,12 @@ pub fn text_of(name: &str, read: impl FnOnce(&str) -> Result<Vec<u8>, String>) -
     Ok(joined([list]).into_bytes())
 }
 
+/// The file that the name of a set names: a database's without the value.
+#[must_use]
+pub fn file_of(name: &str) -> &str {
+    split(name).map_or(name, |(file, _)| file)
+}
+
 /// The file and the value that the name of a set names.
 fn split(name: &str) -> Option<(&str, &str)> {
     let at = name.to_ascii_lowercase().rfind(".mmdb:")? + ".mmdb".len();

@@ -32,7 +32,7 @@ use table::interval::NONE;
 
 pub use changes::{Change, ChangedLists, Refused};
 pub use item::Item;
-pub use mmdb::{is_database, read_database, text_of};
+pub use mmdb::{file_of, is_database, read_database, text_of};
 pub use write::joined;
 
 /// In which form a list is written.
