@@ -3,6 +3,7 @@
 pub(crate) mod words;
 
 use crate::args::{At, Front, LanguageArgs, ProgramArgs};
+use crate::decider::Decider;
 use crate::exit::Failure;
 use crate::language::FilterText;
 use bpf::{Error, ErrorKind, Filter, Options, Program, libpcap};
@@ -33,11 +34,24 @@ pub(crate) fn of(
 
 /// Makes a program ready to run.
 pub(crate) fn compile(program: &Program, at: At) -> Result<Filter, Failure> {
+    compiled(program, at).map_err(|error| wrong(&error))
+}
+
+/// Makes a program ready that is asked about packets of a device: here, unless it asks for what only the kernel knows of them.
+pub(crate) fn of_device(program: Arc<Program>, at: At) -> Result<Decider, Failure> {
+    match compiled(&program, at) {
+        Ok(filter) => Ok(Decider::Bytecode(filter)),
+        Err(error) if matches!(error.kind(), ErrorKind::Ancillary(_)) => Ok(Decider::InKernel(program)),
+        Err(error) => Err(wrong(&error)),
+    }
+}
+
+fn compiled(program: &Program, at: At) -> Result<Filter, Error> {
     let mut options = Options::default();
     if at == At::Interp {
         options.backend = Backend::Interpreter;
     }
-    Filter::new(program, &options).map_err(|error| wrong(&error))
+    Filter::new(program, &options)
 }
 
 /// What is wrong with a program.

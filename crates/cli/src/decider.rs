@@ -1,6 +1,8 @@
 //! What a text, or bytecode in its place, has become: ready to be asked about packets.
 
+use bpf::Program;
 use pflang::{Filter, Matcher, NoExec, Packet};
+use std::sync::Arc;
 
 /// What is asked about packets.
 #[derive(Clone)]
@@ -9,6 +11,8 @@ pub(crate) enum Decider {
     Filter(Filter),
     /// The same, by bytecode.
     Bytecode(bpf::Filter),
+    /// The same, by bytecode that asks for what only the kernel knows of a packet. It was asked there: what comes here matches.
+    InKernel(Arc<Program>),
     /// Which handler they are for.
     Program(Matcher),
 }
@@ -19,6 +23,12 @@ impl Decider {
         match self {
             Decider::Filter(filter) => filter.match_burst(packets, bits),
             Decider::Bytecode(filter) => filter.match_burst(packets, bits),
+            Decider::InKernel(_) => {
+                for (word, packets) in bits.iter_mut().zip(packets.chunks(64)) {
+                    *word = u64::MAX >> (64 - packets.len());
+                }
+                packets.len()
+            }
             Decider::Program(_) => 0,
         }
     }
@@ -28,6 +38,7 @@ impl Decider {
         match self {
             Decider::Filter(filter) => filter.fallback_reason(),
             Decider::Bytecode(filter) => filter.fallback_reason(),
+            Decider::InKernel(_) => None,
             Decider::Program(program) => program.fallback_reason(),
         }
     }

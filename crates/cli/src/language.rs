@@ -223,7 +223,7 @@ pub(crate) fn accept(
         // What it compiles to, it has lints of.
         let lints = match decider {
             Decider::Filter(_) => compiler.lints(source),
-            Decider::Bytecode(_) => Ok(Vec::new()),
+            Decider::Bytecode(_) | Decider::InKernel(_) => Ok(Vec::new()),
             Decider::Program(_) => compiler.lints_of_match(source),
         };
         tell_lints(&lints.unwrap_or_default(), source, terminal);

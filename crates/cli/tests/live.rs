@@ -188,6 +188,35 @@ fn what_is_captured_is_what_tcpdump_captures() {
     }
 }
 
+/// What tcpdump compiles for a device asks for tags as only the kernel can answer.
+#[test]
+fn a_program_that_asks_the_kernel_runs_there() {
+    let Some((_turn, [a, b])) = cable("a_program_that_asks_the_kernel_runs_there") else { return };
+    let folder = scratch("live-bytecode");
+    let [program, ours, theirs] = ["program.ddd", "ours.pcap", "theirs.pcap"].map(|name| folder.join(name));
+    let filter = "vlan and icmp";
+    let compiled = a.command("tcpdump -i va -ddd").arg(filter).output().unwrap();
+    std::fs::write(&program, &compiled.stdout).unwrap();
+    let sluss = Capture::sluss(&a, &["-w", arg(&ours), "-i", "va", "--bytecode", arg(&program)]);
+    assert!(sluss.said.contains("; the program runs in the kernel ("), "{}", sluss.said);
+    let tcpdump = Capture::tcpdump(&a, &["-w", arg(&theirs), "-i", "va", filter]);
+    ping(&a);
+    send(&b, "vb");
+    settle(&[&ours, &theirs]);
+    let (sluss, _) = (sluss.end("INT"), tcpdump.end("INT"));
+    assert_eq!(code(&sluss), 0, "{}", text(&sluss.stderr));
+    let (ours, theirs) = (packets(&ours), packets(&theirs));
+    assert!(ours == theirs && !ours.is_empty(), "{} {}", ours.len(), theirs.len());
+    // A file has no kernel beside it, and packets of all devices have no one link header.
+    for place in [&["captures/vlan.pcap"][..], &["-i", "any", "-c", "1"]] {
+        let mut command = a.command(env!("CARGO_BIN_EXE_sluss"));
+        command.args(["filter", "--bytecode", arg(&program)]).args(place).current_dir(common::root());
+        let output = command.output().unwrap();
+        assert_eq!(code(&output), 2);
+        assert!(text(&output.stderr).contains("VLAN tag present"), "{}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn a_signal_and_a_number_are_a_normal_end() {
     let Some((_turn, [a, _b])) = cable("a_signal_and_a_number_are_a_normal_end") else { return };

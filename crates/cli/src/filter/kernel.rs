@@ -59,6 +59,15 @@ fn has_tag(snaplen: u32) -> [Instruction; 3] {
     ]
 }
 
+/// A program that was written for the kernel; what it keeps of a frame is no more than this.
+pub(super) fn as_written(program: &[Insn], snaplen: u32) -> Vec<Instruction> {
+    let written = |&Insn { code, jt, jf, k }: &Insn| {
+        let k = if code == code::RETURN { k.min(snaplen) } else { k };
+        Instruction { code, jt, jf, k }
+    };
+    program.iter().map(written).collect()
+}
+
 /// The program for a filter of LINUX_SLL2, for packets without link headers; `None` where it reads what the kernel has no word for.
 pub(super) fn program_of_cooked(filter: &[Insn], snaplen: u32) -> Option<Vec<Instruction>> {
     const HEADER_LEN: u32 = 20;

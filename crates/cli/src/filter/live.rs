@@ -26,6 +26,8 @@ enum Where {
     Nowhere,
     /// In the kernel, in so many instructions, and here.
     Kernel(usize),
+    /// In the kernel, in so many instructions.
+    KernelAlone(usize),
     /// Here alone, for this reason.
     Here(String),
 }
@@ -78,10 +80,14 @@ pub(super) fn run(
     filters.check(std::iter::once((linktype, ())))?;
     let mut place = place(plan, filters, &device, snaplen)?;
     let attached = match &place {
-        (Where::Kernel(_), program) => device.attach(program),
+        (Where::Kernel(_) | Where::KernelAlone(_), program) => device.attach(program),
         _ => device.attach(&kernel::all(snaplen)),
     };
     if let Err(error) = attached {
+        if matches!(place.0, Where::KernelAlone(_)) {
+            return Err(Failure::user(format_args!("the kernel refuses the program: {error}"))
+                .help("`--validate kernel` says which instruction it does not take"));
+        }
         let why =
             format!("the kernel refuses it: {error}; `sysctl net.core.optmem_max` is the room that it has");
         place = (Where::Here(why), Vec::new());
@@ -123,6 +129,12 @@ fn place(
     snaplen: u32,
 ) -> Result<(Where, Vec<io::live::Instruction>), Failure> {
     let here = |why: &str| Ok((Where::Here(why.to_owned()), Vec::new()));
+    let linktype = device.linktype();
+    let compiled = filters.compiled(linktype).into_iter().next().flatten();
+    if let Some(Decider::InKernel(program)) = &compiled {
+        let program = kernel::as_written(program.insns(), snaplen);
+        return Ok((Where::KernelAlone(program.len()), program));
+    }
     let first = &plan.selections[0].filter;
     if plan.selections.iter().any(|selection| selection.filter != *first) {
         return here("there are several");
@@ -135,8 +147,7 @@ fn place(
             "it asks for VLAN tags, which are taken out of packets before the kernel's filter sees them",
         );
     }
-    let linktype = device.linktype();
-    let Some(Decider::Filter(filter)) = filters.compiled(linktype).into_iter().next().flatten() else {
+    let Some(Decider::Filter(filter)) = compiled else {
         return here("it is bytecode already, and may ask for what the kernel sees otherwise");
     };
     let Ok(code) = filter.to_cbpf() else {
@@ -164,6 +175,9 @@ impl std::fmt::Display for Where {
                 let insns = counted(*insns as u64, "instruction");
                 write!(f, "the filter runs in the kernel ({insns}), and again here")
             }
+            Where::KernelAlone(insns) => {
+                write!(f, "the program runs in the kernel ({})", counted(*insns as u64, "instruction"))
+            }
             Where::Here(why) => write!(f, "the filter runs here: {why}"),
         }
     }
@@ -174,7 +188,7 @@ impl Captured {
     pub(super) fn object(&self) -> serde_json::Value {
         let place = match self.place {
             Where::Nowhere => "none",
-            Where::Kernel(_) => "kernel",
+            Where::Kernel(_) | Where::KernelAlone(_) => "kernel",
             Where::Here(_) => "user",
         };
         let Captured { device, counts, .. } = self;
@@ -208,7 +222,7 @@ impl Captured {
             lines.push(format!("{} captured{place}", counted(matched, "packet")));
         }
         let received = counted(self.counts.received(), "packet");
-        let by = if matches!(self.place, Where::Kernel(_)) {
+        let by = if matches!(self.place, Where::Kernel(_) | Where::KernelAlone(_)) {
             "let through by the filter in the kernel"
         } else {
             "received"

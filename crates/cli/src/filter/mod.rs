@@ -70,7 +70,11 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
         terminal.tell(&is_no_capture(&path));
     }
     let sources = plan.selections.iter().map(|selection| &selection.filter).collect();
-    let filters = Filters::new(sources, None, &args.program, (&args.language, args.at, args.quiet), terminal);
+    let mut filters =
+        Filters::new(sources, None, &args.program, (&args.language, args.at, args.quiet), terminal);
+    if args.live.interface.as_deref().is_some_and(|device| device != io::live::ANY) {
+        filters = filters.of_device();
+    }
     let how = How {
         is_quiet: args.quiet,
         limits: Limits {

@@ -27,6 +27,8 @@ pub(crate) struct Filters<'a> {
     bytecode: &'a ProgramArgs,
     /// What the text of a pfmatch program depends on; filters have none.
     pfmatch: Option<ProgramOptions>,
+    /// Whether the packets come from one device, where the kernel can be asked first.
+    is_of_device: bool,
     compiled: Mutex<Known>,
 }
 
@@ -70,7 +72,22 @@ impl<'a> Filters<'a> {
         (language, at, quiet): (&'a LanguageArgs, At, bool),
         terminal: &'a Terminal,
     ) -> Self {
-        Filters { sources, language, at, quiet, terminal, bytecode, pfmatch, compiled: Mutex::default() }
+        Filters {
+            sources,
+            language,
+            at,
+            quiet,
+            terminal,
+            bytecode,
+            pfmatch,
+            is_of_device: false,
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// The same, for packets of one device.
+    pub(crate) fn of_device(self) -> Self {
+        Filters { is_of_device: true, ..self }
     }
 
     /// Whether this is a program.
@@ -212,10 +229,14 @@ impl<'a> Filters<'a> {
         let mut filters = Vec::with_capacity(self.sources.len());
         for (i, source) in self.sources.iter().enumerate() {
             if let Some(program) = bytecode::of(source, self.bytecode, linktype, self.language)? {
-                let filter = bytecode::compile(&program, self.at)?;
+                let filter = if self.is_of_device {
+                    bytecode::of_device(program, self.at)?
+                } else {
+                    Decider::Bytecode(bytecode::compile(&program, self.at)?)
+                };
                 let quiet = self.quiet || !compiled.existing.insert(i);
                 language::tell_fallback(filter.fallback_reason(), self.at, quiet, self.terminal)?;
-                filters.push(Some(Decider::Bytecode(filter)));
+                filters.push(Some(filter));
                 continue;
             }
             filters.push(match self.decider(&compiler, source) {
