@@ -1,5 +1,5 @@
 # Two commands to know: `make run` shows what sluss is, `make test` proves that it is right.
-.PHONY: help run test lint docs bench fuzz models miri soak gallery notices static package packages packages-dpdk clean
+.PHONY: help run test lint docs bench fuzz models miri neon soak gallery notices static package packages packages-dpdk clean
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
@@ -41,6 +41,9 @@ models:          ## what crosses threads, in every order, under loom
 
 miri:            ## packet memory, rings, tables and the front of the compiler under Miri, where a nightly toolchain has it
 	@scripts/miri.sh
+
+neon:            ## the look-ups' vector instructions of 64-bit ARM, in an emulator, where there is one (qemu-user)
+	@scripts/neon.sh
 
 soak:            ## ten minutes of packets through graphs that change every second
 	SLUSS_SOAK_SECONDS=$${SECONDS_TO_SOAK:-600} cargo test --release -p sluss-apps --test soak
