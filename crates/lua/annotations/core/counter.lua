@@ -9,6 +9,10 @@ local counter = {}
 ---@return sluss.counter
 function counter.create(name, initial) end
 ---@param name string
+---Shows a counter that lies in a struct to other processes.
+---@param name string
+---@param value sluss.counter
+function counter.publish(name, value) end
 ---@return sluss.counter
 function counter.open(name) end
 ---@param name string

@@ -7,7 +7,7 @@ local C, core = ffi.C, native.core
 
 local counter = {}
 local counter_t = ffi.typeof("struct counter")
--- By name: what `create` and `open` have returned, the mapped memory, and whether it is ours.
+-- By name: what `create` and `open` have returned, the mapped memory, and, where it is ours, what is copied there.
 local known = {}
 
 counter.type = "counter"
@@ -25,6 +25,14 @@ function counter.create (name, initial)
    return entry.value
 end
 
+-- Shows a counter that lies in a struct to other processes.
+function counter.publish (name, value)
+   local public = shm.create(name, counter_t)
+   local publish = ffi.istype(counter_t, value) and C.sluss_counter_publish or C.sluss_sent_publish
+   publish(core, value, public)
+   known[name] = { value = value, public = public, part = value }
+end
+
 function counter.open (name)
    local entry = known[name]
    if not entry then
@@ -40,8 +48,9 @@ function counter.delete (name)
    if not entry then error("counter not found for deletion: "..name) end
    known[name] = nil
    if entry.own then C.sluss_counter_delete(core, entry.own) end
+   if entry.part then C.sluss_counter_unpublish(core, entry.part) end
    shm.unmap(entry.public)
-   if entry.own then shm.unlink(name) end
+   if entry.own or entry.part then shm.unlink(name) end
 end
 
 -- Writes what was counted to where other processes read it.
@@ -49,8 +58,10 @@ function counter.commit () C.sluss_counter_commit(core) end
 
 function counter.set (c, value) c.c = value end
 function counter.add (c, value) c.c = c.c + (value or 1) end
-function counter.read (c) return c.c end
+function counter.read (c) return c.c + 0ULL end
 
-ffi.metatype(counter_t, { __tostring = function (c) return require("core.lib").comma_value(c.c) end })
+local shown = { __tostring = function (c) return require("core.lib").comma_value(counter.read(c)) end }
+ffi.metatype(counter_t, shown)
+ffi.metatype("struct sent_counter", shown)
 shm.register("counter", counter)
 return counter

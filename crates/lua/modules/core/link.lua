@@ -21,8 +21,9 @@ local counters = { "dtime", "rxpackets", "rxbytes", "txpackets", "txbytes", "txd
 function link.new (name)
    local l = C.sluss_link_new(core)[0]
    for _, c in ipairs(counters) do
-      l.stats[c] = counter.create("links/"..name.."/"..c..".counter", c == "dtime" and C.get_unix_time() or nil)
+      counter.publish("links/"..name.."/"..c..".counter", l.stats[c])
    end
+   l.stats.dtime.c = C.get_unix_time()
    return l
 end
 

@@ -19,6 +19,8 @@ struct sluss_core {
 int sluss_packets_more(struct sluss_core *);
 struct counter *sluss_counter_new(struct sluss_core *);
 void sluss_counter_publish(struct sluss_core *, struct counter *, struct counter *);
+void sluss_sent_publish(struct sluss_core *, struct sent_counter *, struct counter *);
+void sluss_counter_unpublish(struct sluss_core *, void *);
 void sluss_counter_delete(struct sluss_core *, struct counter *);
 void sluss_counter_commit(struct sluss_core *);
 struct link *sluss_link_new(struct sluss_core *);

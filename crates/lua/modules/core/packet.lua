@@ -4,12 +4,13 @@ local ffi = require("ffi")
 local bit = require("bit")
 local native = require("core.native")
 require("core.clib_h")
-local C, core, band = ffi.C, native.core, bit.band
+local C, core, band, lshift = ffi.C, native.core, bit.band, bit.lshift
 local copy, fill, cast = ffi.copy, ffi.fill, ffi.cast
 
 local pointer_t = ffi.typeof("struct packet *")
 local bytes_t = ffi.typeof("char *")
 local address_t = ffi.typeof("uint64_t")
+local low_t = ffi.typeof("int32_t")
 local freelist = core.free
 local max_payload = tonumber(C.PACKET_PAYLOAD_SIZE)
 local max, min = math.max, math.min
@@ -23,8 +24,10 @@ local packet = {
 }
 local headrooms, default_headroom = packet.packet_alignment, packet.default_headroom
 
-local function headroom (pointer) return tonumber(band(cast(address_t, pointer), headrooms - 1)) end
-local function is_headroom (n) return n >= 0 and n < headrooms and n % 2 == 0 end
+-- PERF: as a whole number of 32 bits, which LuaJIT has instructions for.
+local function headroom (pointer) return band(tonumber(cast(low_t, cast(address_t, pointer))), headrooms - 1) end
+-- Even numbers below 512 have no other bits.
+local function is_headroom (n) return n >= 0 and band(n, 1 - headrooms) == 0 end
 
 -- An empty packet.
 function packet.allocate ()
@@ -42,7 +45,7 @@ function packet.account_free (p)
    frees.c = frees.c + 1
    freebytes.c = freebytes.c + length
    -- What it takes of an Ethernet line, with preamble, checksum and gap, in bits.
-   freebits.c = freebits.c + (max(length, 60) + 24) * 8
+   freebits.c = freebits.c + lshift(max(length, 60) + 24, 3)
 end
 local account_free = packet.account_free
 

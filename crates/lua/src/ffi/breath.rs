@@ -243,7 +243,7 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
             }
             if let Some((_, link)) = link {
                 // PERF: an emptied ring begins again at its first slot, so that few of its lines are in use.
-                if (*link).read == (*link).write {
+                if (*link).waiting() == 0 {
                     (*link).read = 0;
                     (*link).write = 0;
                 }

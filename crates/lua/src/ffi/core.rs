@@ -3,7 +3,7 @@
 use super::breath::Plan;
 use super::fence::{Fence, Limits};
 use super::guest::GuestState;
-use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, Shared};
+use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, SentCounter, Shared};
 use super::natives::Natives;
 use super::team::Member;
 use super::turn_watch::{TurnWatch, Watching};
@@ -61,7 +61,7 @@ pub(crate) struct Core {
     /// Links that were given up during a breath, whose apps may still hold them.
     pub(super) released_links: Vec<*mut Link>,
     /// Counters, and where each is published.
-    published: Vec<(*mut Counter, *mut Counter)>,
+    published: Vec<(Published, *mut Counter)>,
     freelist_bytes: usize,
 }
 
@@ -242,13 +242,18 @@ impl Core {
     }
 
     /// From now on, `commit` copies a counter to a mapped file.
-    pub(super) fn publish(&mut self, counter: *mut Counter, to: *mut Counter) {
+    pub(super) fn publish(&mut self, counter: Published, to: *mut Counter) {
         self.published.push((counter, to));
     }
 
+    /// From now on, a counter is not copied. Whether it was.
+    pub(super) fn unpublish(&mut self, counter: *mut c_void) -> bool {
+        let index = self.published.iter().position(|(own, _)| own.address() == counter);
+        index.map(|index| self.published.swap_remove(index)).is_some()
+    }
+
     pub(super) fn delete_counter(&mut self, counter: *mut Counter) {
-        if let Some(index) = self.published.iter().position(|&(own, _)| own == counter) {
-            self.published.swap_remove(index);
+        if self.unpublish(counter.cast()) {
             self.free_counters.push(counter);
         }
     }
@@ -257,7 +262,12 @@ impl Core {
     pub(super) fn commit(&self) {
         for &(counter, to) in &self.published {
             // SAFETY: the counter is memory of the engine, and the file is mapped until the counter is deleted.
-            unsafe { (*to).count = (*counter).count };
+            unsafe {
+                (*to).count = match counter {
+                    Published::Counter(counter) => (*counter).count,
+                    Published::Sent(counter) => (*counter).count as u64,
+                }
+            };
         }
     }
 
@@ -300,6 +310,22 @@ pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
         let chunk = address.get() & !511;
         NonZero::new(chunk + 192 + ((chunk >> 13) & 3) * 64).expect("no packet lies at address 0")
     })
+}
+
+/// A counter that other processes see a copy of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Published {
+    Counter(*mut Counter),
+    Sent(*mut SentCounter),
+}
+
+impl Published {
+    fn address(self) -> *mut c_void {
+        match self {
+            Published::Counter(counter) => counter.cast(),
+            Published::Sent(counter) => counter.cast(),
+        }
+    }
 }
 
 /// How a file is mapped.

@@ -3,7 +3,7 @@
 use super::breath::Turn;
 use super::call::Call;
 use super::core::{Core, home};
-use super::layout::{Link, RING, RawPacket};
+use super::layout::RawPacket;
 use super::ledger::Ledger;
 use super::natives::Ends;
 use super::state::{Argument, State};
@@ -81,24 +81,20 @@ impl Guest {
             let Some(input) = io.inputs.get_mut(index) else { continue };
             // SAFETY: the link is memory of the engine.
             let link = unsafe { &mut *link };
-            let mut room = RING - 1 - ((link.write - link.read) as usize & (RING - 1));
+            let mut room = link.room();
             while room > 0
                 && let Some(burst) = input.burst_of_at_most(room)
             {
                 room -= burst.len();
                 for packet in burst {
+                    link.count_sent(1, packet.len() as u64);
                     // SAFETY: as above.
-                    unsafe {
-                        (*link.counters.txpackets).count += 1;
-                        (*link.counters.txbytes).count += packet.len() as u64;
-                        (*core).packets += 1;
-                    }
+                    unsafe { (*core).packets += 1 };
                     let address = packet.into_address();
                     let _ = address.expose_provenance();
                     // SAFETY: as above.
                     unsafe { (*core).guest.ledger.enter(address) };
-                    link.packets[link.write as usize] = address.as_ptr().cast();
-                    link.write = (link.write + 1) & (RING as i32 - 1);
+                    link.put(address.as_ptr().cast());
                 }
             }
         }
@@ -120,13 +116,13 @@ impl Guest {
         core.guest.pool = None;
         let mut dropped = 0;
         for index in 0..core.guest.outputs.links.len() {
-            // SAFETY: the link is memory of the engine, and has its counters.
+            // SAFETY: the link is memory of the engine.
             let link = unsafe { &mut *core.guest.outputs.links[index] };
-            // SAFETY: as above.
-            dropped += unsafe { (*link.counters.txdrop).count };
+            dropped += link.counters.txdrop.count as u64;
             let Some(output) = io.outputs.get_mut(index) else { continue };
-            while link.read != link.write {
-                let address = take(link);
+            while link.waiting() > 0 {
+                let address = link.take();
+                link.counters.rxpackets.count += 1;
                 if let Some(packet) = core.give_up(address) {
                     output.put(packet);
                 }
@@ -236,15 +232,6 @@ impl Core {
         // SAFETY: the app had it, and does not have it any more.
         Some(unsafe { Packet::from_address(address) })
     }
-}
-
-/// Takes the next address out of a link that is not empty.
-fn take(link: &mut Link) -> *mut RawPacket {
-    let packet = link.packets[link.read as usize & (RING - 1)];
-    link.read = (link.read + 1) & (RING as i32 - 1);
-    // SAFETY: a link of an app has its counters.
-    unsafe { (*link.counters.rxpackets).count += 1 };
-    packet
 }
 
 /// Pushes an option as a Lua value.

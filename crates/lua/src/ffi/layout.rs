@@ -18,14 +18,20 @@ pub(super) struct Counter {
     pub(super) count: u64,
 }
 
+/// What an app has sent, a whole number up to 2^53. PERF: why it is no `u64` is said in `link_h.lua`.
+#[repr(C)]
+pub(super) struct SentCounter {
+    pub(super) count: f64,
+}
+
 #[repr(C)]
 pub(super) struct LinkCounters {
-    pub(super) dtime: *mut Counter,
-    pub(super) txbytes: *mut Counter,
-    pub(super) rxbytes: *mut Counter,
-    pub(super) txpackets: *mut Counter,
-    pub(super) rxpackets: *mut Counter,
-    pub(super) txdrop: *mut Counter,
+    pub(super) dtime: Counter,
+    pub(super) rxpackets: Counter,
+    pub(super) rxbytes: Counter,
+    pub(super) txpackets: SentCounter,
+    pub(super) txbytes: SentCounter,
+    pub(super) txdrop: SentCounter,
 }
 
 #[repr(C)]
@@ -33,7 +39,44 @@ pub(super) struct Link {
     pub(super) packets: [*mut RawPacket; RING],
     pub(super) counters: LinkCounters,
     pub(super) read: i32,
-    pub(super) write: i32,
+    pub(super) write: i16,
+}
+
+impl Link {
+    /// Packets that wait in it.
+    pub(super) fn waiting(&self) -> usize {
+        (i32::from(self.write) - self.read) as usize & (RING - 1)
+    }
+
+    /// Packets that it has room for.
+    pub(super) fn room(&self) -> usize {
+        RING - 1 - self.waiting()
+    }
+
+    /// Takes the next packet, uncounted. The link must not be empty.
+    pub(super) fn take(&mut self) -> *mut RawPacket {
+        let packet = self.packets[self.read as usize & (RING - 1)];
+        self.read = (self.read + 1) & (RING as i32 - 1);
+        packet
+    }
+
+    /// Puts a packet at the end, uncounted. There must be room.
+    pub(super) fn put(&mut self, packet: *mut RawPacket) {
+        self.packets[self.write as usize & (RING - 1)] = packet;
+        self.write = (self.write + 1) & (RING as i16 - 1);
+    }
+
+    /// Counts packets that were taken.
+    pub(super) fn count_received(&mut self, packets: usize, bytes: u64) {
+        self.counters.rxpackets.count += packets as u64;
+        self.counters.rxbytes.count += bytes;
+    }
+
+    /// Counts packets that were put.
+    pub(super) fn count_sent(&mut self, packets: usize, bytes: u64) {
+        self.counters.txpackets.count += packets as f64;
+        self.counters.txbytes.count += bytes as f64;
+    }
 }
 
 #[repr(C)]

@@ -190,12 +190,10 @@ pub(super) struct Ends {
 unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> (usize, i64) {
     // SAFETY: as the caller says.
     let link = unsafe { &mut *link };
-    let waiting = (link.write - link.read) as usize & (RING - 1);
-    let count = waiting.min(hosted.room(input));
+    let count = link.waiting().min(hosted.room(input));
     let mut bytes = 0;
     for _ in 0..count {
-        let packet = link.packets[link.read as usize & (RING - 1)];
-        link.read = (link.read + 1) & (RING as i32 - 1);
+        let packet = link.take();
         // SAFETY: a packet in a link is one, and the link gives it up.
         let packet = unsafe {
             bytes += i64::from((*packet).length);
@@ -203,11 +201,7 @@ unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> (usize,
         };
         hosted.put(input, packet);
     }
-    // SAFETY: a link of a graph has its counters.
-    unsafe {
-        (*link.counters.rxpackets).count += count as u64;
-        (*link.counters.rxbytes).count += bytes as u64;
-    }
+    link.count_received(count, bytes as u64);
     (count, bytes)
 }
 
@@ -216,31 +210,23 @@ unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> (usize,
 /// # Safety
 /// As for [`deliver`].
 unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output: usize) -> (usize, i64) {
-    // SAFETY: as the caller says; a link of a graph has its counters.
-    let (link, sent, sent_bytes, dropped) = unsafe {
-        let link = &mut *link;
-        let counters = &link.counters;
-        let (sent, bytes, dropped) = (counters.txpackets, counters.txbytes, counters.txdrop);
-        (link, &mut *sent, &mut *bytes, &mut *dropped)
-    };
+    // SAFETY: as the caller says.
+    let link = unsafe { &mut *link };
     let (mut packets, mut bytes) = (0, 0);
     while let Some(burst) = hosted.take(output) {
         for packet in burst {
             let len = packet.len() as i64;
-            let next = (link.write + 1) & (RING as i32 - 1);
-            if next == link.read {
-                dropped.count += 1;
+            if link.room() == 0 {
+                link.counters.txdrop.count += 1.0;
                 host.pool().free(packet, &engine::shm::Counter::hidden());
             } else {
-                link.packets[link.write as usize & (RING - 1)] = packet.into_address().as_ptr().cast();
-                link.write = next;
-                sent.count += 1;
-                sent_bytes.count += len as u64;
+                link.put(packet.into_address().as_ptr().cast());
                 packets += 1;
                 bytes += len;
             }
         }
     }
     hosted.taken(output);
+    link.count_sent(packets, bytes as u64);
     (packets, bytes)
 }

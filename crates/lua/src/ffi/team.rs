@@ -4,7 +4,7 @@
 //! has asked for puts them into the stock of the team, from which others take.
 
 use super::core::{Core, STEP};
-use super::layout::{Link, RING, RawPacket};
+use super::layout::{Link, RawPacket};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -79,12 +79,10 @@ impl Queue {
         let link = unsafe { &mut *link };
         let sent = self.sent.0.load(Ordering::Relaxed);
         let room = CAPACITY - sent.wrapping_sub(self.received.0.load(Ordering::Acquire));
-        let waiting = (link.write - link.read) as usize & (RING - 1);
-        let count = room.min(waiting);
+        let count = room.min(link.waiting());
         let mut bytes = 0;
         for index in 0..count {
-            let packet = link.packets[link.read as usize & (RING - 1)];
-            link.read = (link.read + 1) & (RING as i32 - 1);
+            let packet = link.take();
             // SAFETY: the slot is ours until it is published; a packet in a link is one.
             unsafe {
                 bytes += u64::from((*packet).length);
@@ -92,11 +90,7 @@ impl Queue {
             }
         }
         self.sent.0.store(sent.wrapping_add(count), Ordering::Release);
-        // SAFETY: a link of a graph has its counters.
-        unsafe {
-            (*link.counters.rxpackets).count += count as u64;
-            (*link.counters.rxbytes).count += bytes;
-        }
+        link.count_received(count, bytes);
     }
 
     /// Moves packets of the queue into a link, as many as have room, and at most `max`.
@@ -108,23 +102,17 @@ impl Queue {
         let link = unsafe { &mut *link };
         let received = self.received.0.load(Ordering::Relaxed);
         let waiting = self.sent.0.load(Ordering::Acquire).wrapping_sub(received);
-        let room = RING - 1 - ((link.write - link.read) as usize & (RING - 1));
-        let count = waiting.min(room).min(max);
+        let count = waiting.min(link.room()).min(max);
         let mut bytes = 0;
         for index in 0..count {
             // SAFETY: the slot was published, and is ours until we publish.
             let packet = unsafe { *self.slots[received.wrapping_add(index) % CAPACITY].get() };
             // SAFETY: a packet in a queue is one.
             bytes += u64::from(unsafe { (*packet).length });
-            link.packets[link.write as usize & (RING - 1)] = packet;
-            link.write = (link.write + 1) & (RING as i32 - 1);
+            link.put(packet);
         }
         self.received.0.store(received.wrapping_add(count), Ordering::Release);
-        // SAFETY: a link of a graph has its counters.
-        unsafe {
-            (*link.counters.txpackets).count += count as u64;
-            (*link.counters.txbytes).count += bytes;
-        }
+        link.count_sent(count, bytes);
         count
     }
 }

@@ -9,8 +9,9 @@ mod mac_table;
 mod sequence;
 mod shmem;
 
+use super::core::Published;
 use super::core::{Core, Mode};
-use super::layout::{Counter, Link};
+use super::layout::{Counter, Link, SentCounter};
 use super::team::Queue;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -32,6 +33,8 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"sluss_packets_more" => packets_more as *mut c_void,
         b"sluss_counter_new" => counter_new as *mut c_void,
         b"sluss_counter_publish" => counter_publish as *mut c_void,
+        b"sluss_sent_publish" => sent_publish as *mut c_void,
+        b"sluss_counter_unpublish" => counter_unpublish as *mut c_void,
         b"sluss_counter_delete" => counter_delete as *mut c_void,
         b"sluss_counter_commit" => counter_commit as *mut c_void,
         b"sluss_link_new" => link_new as *mut c_void,
@@ -78,7 +81,15 @@ extern "C" fn counter_new(core: &mut Core) -> *mut Counter {
 }
 
 extern "C" fn counter_publish(core: &mut Core, counter: *mut Counter, to: *mut Counter) {
-    core.publish(counter, to);
+    core.publish(Published::Counter(counter), to);
+}
+
+extern "C" fn sent_publish(core: &mut Core, counter: *mut SentCounter, to: *mut Counter) {
+    core.publish(Published::Sent(counter), to);
+}
+
+extern "C" fn counter_unpublish(core: &mut Core, counter: *mut c_void) {
+    core.unpublish(counter);
 }
 
 extern "C" fn counter_delete(core: &mut Core, counter: *mut Counter) {
