@@ -8,11 +8,11 @@ local counter = {}
 ---@param initial? integer
 ---@return sluss.counter
 function counter.create(name, initial) end
----@param name string
 ---Shows a counter that lies in a struct to other processes.
 ---@param name string
 ---@param value sluss.counter
 function counter.publish(name, value) end
+---@param name string
 ---@return sluss.counter
 function counter.open(name) end
 ---@param name string
