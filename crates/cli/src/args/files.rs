@@ -2,7 +2,8 @@
 
 use crate::moments::{Moment, NumberRange, moment, number_range};
 use crate::values::{at_least, span};
-use clap::Args;
+use capture::NamedFormat;
+use clap::{Args, ValueEnum};
 use std::time::Duration;
 
 /// Which packets of captures are looked at, and how outputs are split.
@@ -25,6 +26,17 @@ pub(crate) struct FilesArgs {
     /// Packets with these numbers in their capture, as -# prints them: 100-200.
     #[arg(long, value_name = "N-M", value_parser = number_range, conflicts_with = "interface", hide_short_help = true)]
     pub(crate) range: Option<NumberRange>,
+    /// Write `pcap` or `pcapng`, whatever the input is.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        requires = "output",
+        hide_short_help = true,
+        hide_possible_values = true,
+        long_help = "Write `pcap` or `pcapng`, whatever the input is. Without it, a name that ends in .pcapng says pcapng, and any other the \
+                     format of the first input. Of pcapng, pcap loses interfaces, comments and names"
+    )]
+    pub(crate) format: Option<FileFormat>,
     /// Begin another file before one has more bytes: out-00001.pcap, …
     #[arg(long, value_name = "N", requires = "output", value_parser = at_least(1_u64), conflicts_with_all = ["split_seconds", "split_packets", "file_size", "rotate_seconds"], hide_short_help = true)]
     pub(crate) split_bytes: Option<u64>,
@@ -34,4 +46,20 @@ pub(crate) struct FilesArgs {
     /// The same after so many packets.
     #[arg(long, value_name = "N", requires = "output", value_parser = at_least(1_u64), conflicts_with_all = ["file_size", "rotate_seconds"], hide_short_help = true)]
     pub(crate) split_packets: Option<u64>,
+}
+
+/// A format of captures that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileFormat {
+    Pcap,
+    Pcapng,
+}
+
+impl From<FileFormat> for NamedFormat {
+    fn from(format: FileFormat) -> NamedFormat {
+        match format {
+            FileFormat::Pcap => NamedFormat::Pcap,
+            FileFormat::Pcapng => NamedFormat::Pcapng,
+        }
+    }
 }

@@ -261,6 +261,7 @@ mod tests {
             selections: vec![selection(Output::Lines), selection(to_file)],
             inputs: vec![],
             rotation: None,
+            format: None,
         };
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);
