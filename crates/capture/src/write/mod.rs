@@ -28,6 +28,7 @@
 mod close;
 mod encoder;
 pub mod layout;
+mod merge;
 mod name;
 mod pack;
 mod spans;
@@ -36,5 +37,6 @@ mod writer;
 
 pub use close::close;
 pub use encoder::{Encoded, Encoder, Target};
+pub use merge::MergingEncoder;
 pub use name::{NameHint, NamedFormat};
 pub use writer::{SnapLength, Writer};

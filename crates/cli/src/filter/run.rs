@@ -6,8 +6,10 @@ use crate::filter::budget::{Budget, Open};
 use crate::filter::dump::Dump;
 use crate::filter::intervals::Intervals;
 use crate::filter::losses::{self, Known, Loss, What};
+use crate::filter::merge::Event;
 use crate::filter::misfits::{Misfits, TOLD_MAX};
 use crate::filter::names::{First, OutputFormat};
+use crate::filter::opening;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Plan, Selection};
 use crate::filter::progress;
@@ -42,6 +44,8 @@ const INPUTS_PER_JOB: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) matched: Vec<u64>,
+    /// Packets that were left out as duplicates, if any were to be.
+    pub(super) duplicates: Vec<Option<u64>>,
     pub(crate) packets: u64,
     /// What a program has called.
     pub(crate) calls: Tallies,
@@ -114,6 +118,8 @@ pub(crate) struct How {
     pub(crate) number: bool,
     /// Lines with the packet's bytes below them.
     pub(crate) dump: Dump,
+    /// Whether packets of all inputs come in the order of their times.
+    pub(crate) merges: bool,
     /// Whether each input is counted by itself.
     pub(crate) by_input: bool,
     /// Whether to show how far it has come.
@@ -141,7 +147,8 @@ pub(crate) fn run(
     };
     drive(plan, filters, how, terminal, source, |run| {
         unread.iter().for_each(|error| run.input_failed(error));
-        run.scan(&inputs, how.jobs).and_then(|()| run.check_untried())
+        let scanned = if how.merges { run.merge(&inputs) } else { run.scan(&inputs, how.jobs) };
+        scanned.and_then(|()| run.check_untried())
     })
 }
 
@@ -198,7 +205,11 @@ fn drive<'a>(
                 _ => Numbers::WithName,
             },
             identities: source.identities,
-            totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
+            totals: Totals {
+                matched: vec![0; plan.selections.len()],
+                duplicates: vec![how.limits.dedup.map(|_| 0); plan.selections.len()],
+                ..Totals::default()
+            },
             sinks: None,
             described: Vec::new(),
             known_losses: Known::default(),
@@ -267,7 +278,8 @@ impl Run<'_> {
     fn scan(&mut self, inputs: &[Input], jobs: Option<usize>) -> Result<(), Failure> {
         let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
-        let is_ordered = self.limits.max.is_some() || self.limits.window.needs_first();
+        let Limits { max, dedup, window, .. } = self.limits;
+        let is_ordered = max.is_some() || dedup.is_some() || window.needs_first();
         if apart && jobs > 1 && !is_ordered {
             self.in_parallel(inputs, jobs)
         } else {
@@ -308,6 +320,42 @@ impl Run<'_> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Reads all inputs at once, in the order of the times of their packets.
+    fn merge(&mut self, inputs: &[Input]) -> Result<(), Failure> {
+        opening::allow_inputs(inputs.len(), self.plan.selections.len())?;
+        let mut readers = Vec::with_capacity(inputs.len());
+        let mut renderers = None;
+        for (i, input) in inputs.iter().enumerate() {
+            match self.open(input)? {
+                Opened::Ready(mut reader) => {
+                    reader.stop_when(Arc::clone(&self.tally.signals.is_any));
+                    if renderers.is_none() {
+                        renderers = Some((self.begin(&mut reader, &inputs[i..])?, reader.format()));
+                    }
+                    readers.push(*reader);
+                }
+                Opened::Failed(error) => self.input_failed(&error),
+            }
+        }
+        let Some((renderers, format)) = renderers else { return Ok(()) };
+        let order = match format {
+            Format::Pcap(header) => header.order,
+            Format::Pcapng(order) => order,
+        };
+        let renderers = renderers.into_iter().map(|renderer| renderer.merging(order)).collect();
+        let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
+        scanner.merge(readers, |event| match event {
+            Event::Chunk(chunk) => self.deliver("", chunk),
+            Event::Waiting => self.flush(),
+            Event::Failed(error) => {
+                self.input_failed(&error);
+                Ok(())
+            }
+        })?;
+        self.totals.is_satisfied |= scanner.is_satisfied();
         Ok(())
     }
 
@@ -569,6 +617,9 @@ impl Run<'_> {
         self.totals.intervals.add(&chunk.intervals)?;
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
             *total += matched;
+        }
+        for (total, left_out) in self.totals.duplicates.iter_mut().flatten().zip(&chunk.duplicates) {
+            *total += left_out;
         }
         self.totals.calls.add(&chunk.calls)?;
         self.warn_of_losses(&chunk.losses);
