@@ -160,15 +160,8 @@ const OF_IP: [&str; 16] = [
     "port in {80, 443}",
     "host in {10.0.0.1, 10.0.1.2} and ip",
 ];
-const OTHERS: [&str; 7] = [
-    "arp",
-    "host 10.0.0.1",
-    "ether proto 0x88b5",
-    "ether src 00:00:00:00:00:01",
-    "ether[0] = 1",
-    "not ip",
-    "ether proto 0x8847",
-];
+const OTHERS: [&str; 6] =
+    ["arp", "host 10.0.0.1", "ether proto 0x88b5", "ether src 00:00:00:00:00:01", "ether[0] = 1", "not ip"];
 
 fn expression(rng: &mut Rng) -> String {
     let leaf =

@@ -34,7 +34,7 @@ pub(crate) struct FilesArgs {
         hide_short_help = true,
         hide_possible_values = true,
         long_help = "Packets of all captures in the order of their times, in the place of one capture behind the other: `time`. Of several at one \
-                     time that of the capture named first; packets of one capture stay in their order. As mergecap has it"
+                     time that of the capture named first; packets of one capture stay in their order"
     )]
     pub(crate) merge: Option<MergeBy>,
     /// Leave out packets whose bytes one of the N-1 before has [N: 5].

@@ -1,4 +1,6 @@
-//! `--merge time`: several captures as one, in the order of their times, as mergecap has it.
+//! `--merge time`: several captures as one, in the order of their times.
+//!
+//! COMPAT: of several packets at one time mergecap takes that of the last file, and sluss of the first; else they are the same.
 //!
 //! ```text
 //! a.pcap   1 4 5 3 9        the earliest of the packets that come next: 1 2 4 5 3 6 8 9
