@@ -55,14 +55,14 @@ impl Redirect {
         // Fragments have ports in the first of them only.
         let transport = *layers.transport().filter(|_| layers.fragment().is_none())?;
         let segment = packet.get_mut(transport.off.into()..)?;
-        if transport.id == protocol::TCP.into() {
+        if transport.id == u32::from(protocol::TCP) {
             let mut tcp = TcpMut::new(segment)?;
             match (tcp.view().src_port(), tcp.view().dst_port()) {
                 (_, to) if to == self.from => tcp.change_dst_port(self.to),
                 (from, _) if from == self.to => tcp.change_src_port(self.from),
                 _ => return None,
             }
-        } else if transport.id == protocol::UDP.into() {
+        } else if transport.id == u32::from(protocol::UDP) {
             let mut udp = UdpMut::new(segment)?;
             match (udp.view().src_port(), udp.view().dst_port()) {
                 (_, to) if to == self.from => udp.change_dst_port(self.to),

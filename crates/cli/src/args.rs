@@ -87,7 +87,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
-    Filter(FilterArgs),
+    Filter(Box<FilterArgs>),
     /// Say what is in captures: packets, times, link types, damage.
     Info(InfoArgs),
     /// Count or split packets by the clauses of a pfmatch program.
