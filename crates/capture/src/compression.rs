@@ -1,6 +1,6 @@
-//! The ways in which inputs are compressed.
+//! The ways in which captures are compressed.
 
-/// How an input is compressed.
+/// How a capture is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// RFC 1952, any number of members.

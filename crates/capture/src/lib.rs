@@ -87,7 +87,9 @@ pub use reader::Reader;
 pub use section::Format;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
-pub use write::{Encoded, Encoder, NameHint, NamedFormat, SnapLength, Target, Writer, close, layout};
+pub use write::{
+    Encoded, Encoder, MergingEncoder, NameHint, NamedFormat, SnapLength, Target, Writer, close, layout,
+};
 
 /// A capture of one packet for the examples above.
 #[doc(hidden)]

@@ -4,7 +4,9 @@ mod common;
 
 use std::fs;
 
-use capture::{ByteOrder, Class, Encoded, Encoder, ErrorKind, Reader, SnapLength, Target, Writer};
+use capture::{
+    ByteOrder, Class, Compression, Encoded, Encoder, ErrorKind, Reader, SnapLength, Target, Writer,
+};
 use common::*;
 
 fn pcap(order: ByteOrder, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
@@ -27,6 +29,42 @@ fn pcap_is_kept_byte_for_byte() {
             assert_eq!(copy(&[&file], |i| i == 1).unwrap(), middle);
             let none = pcap(order, magic, 0x2400_0001, &[]);
             assert_eq!(copy(&[&file], |_| false).unwrap(), none);
+        }
+    }
+}
+
+/// Through a pipe, a reader has every packet as soon as the writer is flushed.
+#[test]
+fn compressed_output_reads_back_and_a_flush_hands_all_of_it_on() {
+    let many: Vec<(u32, u32, Vec<u8>)> =
+        (0..30_000_u32).map(|i| (i, 0, vec![(i >> 7) as u8; 20 + (i % 90) as usize])).collect();
+    let many: Vec<(u32, u32, &[u8])> = many.iter().map(|(s, f, data)| (*s, *f, &data[..])).collect();
+    let file = pcap(ByteOrder::NATIVE, MICRO, 1, &many);
+    for target in [None, Some(Target::Pcapng)] {
+        for compression in [Compression::Gzip, Compression::Zstd] {
+            for flushes in [false, true] {
+                let mut writer = Writer::new(Vec::new(), "out").compressed(Some(compression));
+                target.into_iter().for_each(|target| writer.begin(target));
+                let mut reader = Reader::new(std::io::Cursor::new(file.clone()), "in").unwrap();
+                let mut written = 0;
+                while let Some(batch) = reader.next_batch().unwrap() {
+                    writer.write(&batch, 0..batch.len()).unwrap();
+                    written += batch.len();
+                    if flushes && written % 5_000 < batch.len() {
+                        writer.flush().unwrap();
+                        writer.flush().unwrap();
+                        let (seen, _) = read_all(writer.sink_mut());
+                        assert_eq!(seen.len(), written);
+                    }
+                }
+                writer.complete().unwrap();
+                let packed = std::mem::take(writer.sink_mut());
+                let (seen, error) = read_all(&packed);
+                assert!(error.is_none(), "{error:?}");
+                assert!(packed.len() < file.len() * 3 / 4, "{} {compression:?}", packed.len());
+                assert_eq!(seen.len(), many.len());
+                assert!(seen.iter().zip(&many).all(|(seen, wanted)| seen.data == wanted.2));
+            }
         }
     }
 }

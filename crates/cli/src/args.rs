@@ -87,7 +87,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Select packets of captures: to files, pipes, counts or lines.
-    Filter(FilterArgs),
+    Filter(Box<FilterArgs>),
     /// Say what is in captures: packets, times, link types, damage.
     Info(InfoArgs),
     /// Count or split packets by the clauses of a pfmatch program.
@@ -187,7 +187,8 @@ pub(crate) struct LanguageArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) strict: bool,
     /// Depart from libpcap's meaning: `ipv6` (ports and tcp[…] see IPv6 and its extension headers), `scoped`
-    /// (vlan, mpls, … end at their parenthesis), `protochain` (steps over AH), `modern` (all three).
+    /// (vlan, mpls, … end at their parenthesis), `protochain` (steps over AH), `modern` (all three), `tagged` (all looks
+    /// behind VLAN tags, PPPoE and MPLS labels).
     #[arg(
         long,
         value_name = "NAME",
@@ -241,6 +242,7 @@ pub(crate) enum DialectName {
     Ipv6,
     Scoped,
     Protochain,
+    Tagged,
     Modern,
 }
 

@@ -115,6 +115,7 @@ pub(crate) fn compiler(linktype: LinkType, language: &LanguageArgs, at: At) -> C
     dialect.ipv6 = has(DialectName::Ipv6);
     dialect.scoped = has(DialectName::Scoped);
     dialect.protochain = has(DialectName::Protochain);
+    dialect.tagged = language.dialect.contains(&DialectName::Tagged);
     let mut compiler = Compiler::new(linktype)
         .dialect(dialect)
         .names(Arc::new(SystemNames::new(language.resolve)))

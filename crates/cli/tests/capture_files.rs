@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, run, say, scratch, stderr, stdout};
+use common::{arg, code, packets, root, run, say, scratch, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,22 +18,6 @@ fn has_editcap(test: &str) -> bool {
 fn editcap(args: &[&str]) {
     let output = Command::new("editcap").args(args).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-}
-
-/// The packets of a capture: times, lengths and bytes.
-fn packets(path: &Path) -> Vec<String> {
-    let output = run(&["filter", "-xx", "", arg(path)]);
-    let fields =
-        stdout(&run(&["filter", "--fields", "frame.time_epoch,frame.len,frame.cap_len", "", arg(path)]));
-    let text = stdout(&output);
-    let mut bytes: Vec<String> = Vec::new();
-    for line in text.lines() {
-        match bytes.last_mut() {
-            Some(last) if line.starts_with('\t') => last.push_str(line),
-            _ => bytes.push(String::new()),
-        }
-    }
-    fields.lines().zip(bytes).map(|(fields, bytes)| format!("{fields} {bytes}")).collect()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -95,14 +95,6 @@ fn an_output_that_is_called_pcapng_is_pcapng() {
 }
 
 #[test]
-fn names_of_compressed_files_are_warned_of() {
-    let out = scratch("called-gz").join("out.pcap.gz");
-    let output = run(&["filter", "ip", "captures/web.pcap", "-o", arg(&out)]);
-    assert!(code(&output) == 0 && stderr(&output).contains("without compression"), "{}", stderr(&output));
-    assert_eq!(stderr(&run(&["filter", "-q", "ip", "captures/web.pcap", "-o", arg(&out)])), "");
-}
-
-#[test]
 fn the_format_is_that_of_the_input_and_a_name_that_says_another_is_warned_of() {
     let folder = scratch("misnamed");
     let written = |input: &str, name: &str| {
@@ -117,9 +109,6 @@ fn the_format_is_that_of_the_input_and_a_name_that_says_another_is_warned_of() {
     let expected =
         "warning: out.pcap is written as pcapng, the format of the input, whatever its name says\n";
     assert_eq!(told, expected);
-    let (magic, told) = written("captures/web.pcap", "out.pcapng.gz");
-    assert_eq!(magic, pcapng);
-    assert_eq!(told, "warning: out.pcapng.gz is written without compression, whatever its name says\n");
     // Nanoseconds are a matter of pcap.
     assert_eq!(written("captures/ntp-nano.pcap", "out.pcap"), (vec![0x4d, 0x3c, 0xb2, 0xa1], String::new()));
     assert_eq!(written("captures/router.pcapng", "out.pcapng"), (pcapng.to_vec(), String::new()));

@@ -1,4 +1,4 @@
-//! The command with an app of its own: the example `own_apps`.
+//! The command with an app of its own: the examples `own_apps` and `redirect`.
 
 mod common;
 
@@ -6,11 +6,17 @@ use common::{code, root, say, stderr, stdout};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What the example does with these arguments; none where it was not built, which is said aloud.
 fn own(args: &[&str]) -> Option<Output> {
-    let example = Path::new(env!("CARGO_BIN_EXE_sluss")).with_file_name("examples").join("own_apps");
+    example("own_apps", args)
+}
+
+/// What an example does with these arguments; none where it was not built, which is said aloud.
+fn example(name: &str, args: &[&str]) -> Option<Output> {
+    let example = Path::new(env!("CARGO_BIN_EXE_sluss")).with_file_name("examples").join(name);
     if !example.exists() {
-        say("SKIPPED: a program with apps of its own: `cargo build -p sluss --example own_apps` builds it");
+        say(&format!(
+            "SKIPPED: a program with apps of its own: `cargo build -p sluss --example {name}` builds it"
+        ));
         return None;
     }
     Some(Command::new(example).args(args).current_dir(root()).output().unwrap())
@@ -41,11 +47,58 @@ fn a_program_with_apps_of_its_own_is_the_command() {
     assert!(code(&standard) == 2 && stderr(&standard).contains("sample"), "{}", stderr(&standard));
 }
 
+/// Ports change with their checksums: what was right stays right.
 #[test]
-fn the_page_quotes_the_example() {
+fn an_app_changes_packets() {
+    let folder = common::scratch("redirect");
+    let out = folder.join("redirected.pcap");
+    let graph = std::fs::read_to_string(root().join("crates/cli/examples/redirect.toml")).unwrap();
+    let graph = graph.replace("redirected.pcap", common::arg(&out));
+    let file = folder.join("graph.toml");
+    std::fs::write(&file, graph.replace("captures/", &format!("{}/captures/", root().display()))).unwrap();
+    let Some(output) = example("redirect", &["run", common::arg(&file)]) else { return };
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let packets = |path: &Path| {
+        let mut reader = capture::Reader::open(path).unwrap();
+        let mut packets = Vec::new();
+        while let Some(packet) = reader.next_packet().unwrap() {
+            packets.push(packet.data.to_vec());
+        }
+        packets
+    };
+    let is_right = |frame: &[u8]| {
+        let ether = wire::ether::Ethernet::new(frame)?;
+        let (addresses, segment) = match wire::ip::Ipv4::new(ether.payload()) {
+            Some(ip) => (ip.addresses(), ip.payload()),
+            None => {
+                let ip = wire::ip::Ipv6::new(ether.payload())?;
+                (ip.addresses(), ip.payload())
+            }
+        };
+        wire::transport::Tcp::new(segment).map(|tcp| tcp.is_checksum_right(addresses))
+    };
+    let (before, after) = (packets(&root().join("captures/web.pcap")), packets(&out));
+    assert_eq!(before.len(), after.len());
+    let (mut changed, mut right) = (0, 0);
+    for (before, after) in before.iter().zip(&after) {
+        changed += usize::from(before != after);
+        right += usize::from(before != after && is_right(after) == Some(true));
+        assert_eq!(is_right(before), is_right(after));
+    }
+    let count = |filter: &str, path: &str| stdout(&common::run(&["filter", "--count", filter, path]));
+    assert_eq!(count("dst port 8080", common::arg(&out)), count("dst port 80", "captures/web.pcap"));
+    assert_eq!(count("dst port 80", common::arg(&out)).trim(), "0");
+    assert!(changed > 20 && right > 0, "{changed} changed, {right} of them right");
+}
+
+#[test]
+fn the_page_quotes_the_examples() {
     let page = std::fs::read_to_string(root().join("docs/book/src/how-to/write-an-app.md")).unwrap();
     let example = std::fs::read_to_string(root().join("crates/cli/examples/own_apps.rs")).unwrap();
     let quoted = page.split("```rust,no_run\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let program = quoted.replace("Dedup", "Sample");
     assert!(example.contains(program.trim_start_matches("use std::process::ExitCode;\n\n")), "{program}");
+    let example = std::fs::read_to_string(root().join("crates/cli/examples/redirect.rs")).unwrap();
+    let quoted = page.split("```rust,ignore\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(example.contains(quoted), "{quoted}");
 }

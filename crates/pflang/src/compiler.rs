@@ -231,7 +231,7 @@ impl Compiler {
 
     /// Whether clauses may be looked up where there are so many.
     pub(crate) fn may_look_up_of(&self, clauses: usize) -> bool {
-        self.tables && clauses >= self.many / FEW && lower::is_plain(self.linktype)
+        self.tables && clauses >= self.many / FEW && lower::is_plain(self.linktype) && !self.dialect.tagged
     }
 
     /// The link type this compiler compiles for.

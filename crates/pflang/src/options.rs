@@ -85,13 +85,18 @@ pub struct Dialect {
     pub scoped: bool,
     /// `protochain` steps over an authentication header by its length (RFC 4302) instead of libpcap's way.
     pub protochain: bool,
+    /// Primitives look behind up to 4 VLAN tags, a PPPoE session header and up to 8 MPLS labels of Ethernet; `vlan`, `mpls` and `pppoes` ask for any
+    /// of these and shift nothing.
+    pub tagged: bool,
 }
 
 impl Dialect {
     /// libpcap 1.10.3 and nothing else.
-    pub const STRICT: Dialect = Dialect { strict: true, ipv6: false, scoped: false, protochain: false };
+    pub const STRICT: Dialect =
+        Dialect { strict: true, ipv6: false, scoped: false, protochain: false, tagged: false };
     /// The meaning that most people expect: IPv6 with extension headers, scoped encapsulation, correct protocol chains.
-    pub const MODERN: Dialect = Dialect { strict: false, ipv6: true, scoped: true, protochain: true };
+    pub const MODERN: Dialect =
+        Dialect { strict: false, ipv6: true, scoped: true, protochain: true, tagged: false };
 }
 
 /// Where names come from. The compiler itself touches neither files nor network.

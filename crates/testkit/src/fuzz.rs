@@ -9,7 +9,8 @@ use crate::linktype::{self, LinkType};
 use crate::oracle::{self, BpfProgram, Options};
 use crate::packet::Packet;
 use bpf::machine;
-use capture::{Reader, Writer};
+use capture::layout::RecordSpans;
+use capture::{ByteOrder, Compression, Encoded, Encoder, MergingEncoder, Reader, Target, Writer};
 use dpi::Message;
 use dpi::tier1::{self, Step, Tier1};
 use pflang::{Backend, Calls, Compiler, Limits};
@@ -232,6 +233,69 @@ pub fn capture(data: &[u8]) {
     let (packets, copy) = read_and_copy(data);
     let (again, _) = read_and_copy(&copy);
     assert_eq!(packets, again, "a copy holds other packets than its original");
+}
+
+/// Bytes as two capture files, of which some packets are put into one section of pcapng, in turns, perhaps cut and compressed. The first byte chooses all that, the next two are the length of the
+/// first file. What is read back is what was chosen; the rest was passed over.
+///
+/// # Panics
+///
+/// When anything does, or when packets are lost, changed or made up.
+pub fn merge(data: &[u8]) {
+    let Some((&[first, low, high], data)) = data.split_first_chunk() else { return };
+    let order = if first & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
+    let cut = (first & 2 != 0).then_some(u32::from(first >> 3));
+    let compression = match first & 12 {
+        0 => Some(Compression::Gzip),
+        4 => Some(Compression::Zstd),
+        _ => None,
+    };
+    let middle = usize::from(u16::from_le_bytes([low, high])) % (data.len() + 1);
+    let files = [&data[..middle], &data[middle..]];
+    let mut readers: Vec<Reader> =
+        files.iter().filter_map(|file| Reader::new(Cursor::new(file.to_vec()), "fuzz").ok()).collect();
+    let encoder = Encoder::new(Target::Pcapng);
+    let mut encoder = MergingEncoder::new(cut.map_or(encoder.clone(), |cut| encoder.cutting(cut)), order);
+    let mut writer = Writer::new(Vec::new(), "merged").compressed(compression);
+    writer.begin(Target::Pcapng);
+    let (mut packets, mut kept, mut passed_over) = (0, Vec::new(), 0);
+    let mut spans = 0;
+    // A batch of each in turn, until no file has any.
+    let mut is_over = vec![false; readers.len()];
+    while is_over.contains(&false) {
+        for (i, reader) in readers.iter_mut().enumerate() {
+            if is_over[i] || !matches!(reader.next_batch(), Ok(Some(_))) {
+                is_over[i] = true;
+                continue;
+            }
+            let batch = reader.batch();
+            let mut records = Vec::new();
+            encoder.look(i, &batch, &mut records);
+            packets += batch.len();
+            for (at, packet) in batch.iter().enumerate() {
+                let is_chosen = packet.data.len() % 5 != usize::from(first % 5);
+                // What does not fit is told, and nothing of it is written.
+                if !is_chosen || encoder.encode(i, &batch, [at], &mut records).is_err() {
+                    passed_over += 1;
+                    continue;
+                }
+                let len = cut.map_or(packet.data.len(), |cut| packet.data.len().min(cut as usize));
+                kept.push((packet.data[..len].to_vec(), packet.wire_len, packet.timestamp_ns));
+            }
+            spans += RecordSpans::of_blocks(order, &records).filter(|span| span.is_packet).count();
+            writer.write_encoded(&records, Encoded::default()).expect("memory takes all");
+        }
+    }
+    writer.complete().expect("memory takes all");
+    assert_eq!((packets, spans), (kept.len() + passed_over, kept.len()), "packets are lost");
+    let merged = std::mem::take(writer.sink_mut());
+    let mut reader = Reader::new(Cursor::new(merged), "merged").expect("what was written is a capture");
+    for (number, (data, wire_len, timestamp_ns)) in kept.iter().enumerate() {
+        let packet = reader.next_packet().expect("it is whole").expect("a packet is missing");
+        let same = (packet.data, packet.wire_len, packet.timestamp_ns) == (data, *wire_len, *timestamp_ns);
+        assert!(same, "packet {number} differs: {packet:?}, {data:02x?} {wire_len} {timestamp_ns}");
+    }
+    assert!(reader.next_packet().expect("it is whole").is_none(), "there are more packets than were chosen");
 }
 
 /// Bytes as what a flow says, to all detectors of tier 1. The first byte chooses transport, ports and what is known of the connection; then each message has a byte

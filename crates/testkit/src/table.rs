@@ -16,7 +16,7 @@
 //! ```
 //!
 //! One packet may also stand as `packet = "…"` with `accept = true`. `libpcap = "differs"` excuses a test from the
-//! comparison with libpcap; without a `dialect` its name must then stand in COMPAT.md. `dialect` is `default`, `strict` or `modern`;
+//! comparison with libpcap; without a `dialect` its name must then stand in COMPAT.md. `dialect` is `default`, `strict`, `modern` or `tagged`;
 //! `netmask` an IPv4 mask. A filter with an `error` has no packets.
 //!
 //! Each packet is a case: tests are counted in pairs of filter and packet.
@@ -79,6 +79,8 @@ pub enum Dialect {
     Strict,
     /// What most people mean.
     Modern,
+    /// libpcap's meaning, behind tags.
+    Tagged,
 }
 
 /// The tables of the language: `testdata/pflang`.
@@ -98,6 +100,11 @@ impl Test {
             Dialect::Default => pflang::Dialect::default(),
             Dialect::Strict => pflang::Dialect::STRICT,
             Dialect::Modern => pflang::Dialect::MODERN,
+            Dialect::Tagged => {
+                let mut dialect = pflang::Dialect::default();
+                dialect.tagged = true;
+                dialect
+            }
         })
     }
 
@@ -183,7 +190,10 @@ fn test(file: &str, default: LinkType, entry: &Table) -> Result<Test, String> {
             None | Some("default") => Dialect::Default,
             Some("strict") => Dialect::Strict,
             Some("modern") => Dialect::Modern,
-            Some(other) => return Err(format!("unknown dialect `{other}` (default, strict, modern)")),
+            Some("tagged") => Dialect::Tagged,
+            Some(other) => {
+                return Err(format!("unknown dialect `{other}` (default, strict, modern, tagged)"));
+            }
         },
         same_as_libpcap: match text("libpcap") {
             None | Some("same") => true,

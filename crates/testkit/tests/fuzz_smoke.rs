@@ -130,6 +130,21 @@ fn pcapng(rng: &mut Rng) -> Vec<u8> {
 }
 
 #[test]
+fn merged_captures() {
+    for_each_input(2000, |rng| {
+        let files = [(); 2].map(|()| {
+            let mut file = if rng.chance(1, 3) { pcap(rng) } else { pcapng(rng) };
+            if rng.chance(1, 3) {
+                damage(&mut file, rng);
+            }
+            file
+        });
+        let [low, high] = (files[0].len() as u16).to_le_bytes();
+        fuzz::merge(&[&[rng.next_u32() as u8, low, high], &files[0][..], &files[1]].concat());
+    });
+}
+
+#[test]
 fn captures() {
     for_each_input(3000, |rng| {
         let mut file = if rng.chance(1, 2) { pcap(rng) } else { pcapng(rng) };

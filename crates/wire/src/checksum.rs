@@ -114,6 +114,22 @@ pub fn update(checksum: u16, old: u16, new: u16) -> u16 {
     Sum::new().add_u16(!checksum).add_u16(!old).add_u16(new).finish()
 }
 
+/// The same after several words have changed: `old` and `new` are of one even length, at an even place of the data.
+///
+/// ```
+/// use wire::checksum::{checksum, update_bytes};
+/// let (before, after) = (*b"from 10.0.0.1...", *b"from 10.9.8.7...");
+/// assert_eq!(update_bytes(checksum(&before), &before[6..14], &after[6..14]), checksum(&after));
+/// ```
+#[inline]
+#[must_use]
+pub fn update_bytes(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
+    debug_assert!(old.len() == new.len() && old.len().is_multiple_of(2));
+    // The sum of the complements of words is that of the complement of their sum.
+    let gone = Sum::new().add_bytes(old).finish();
+    Sum::new().add_u16(!checksum).add_u16(gone).add_bytes(new).finish()
+}
+
 /// The addresses of an IP packet, as the checksums of what it carries cover them.
 ///
 /// NOTE: under an IPv6 routing header with segments left, `dst` is the last segment (RFC 8200, 8.1).
@@ -145,6 +161,29 @@ impl Addresses {
             (Addresses::V6 { src, dst }, len) => Sum::new().add_pseudo_v6(src, dst, protocol, len as u32),
         };
         sum.add_bytes(segment)
+    }
+
+    /// The checksum of a segment, known for these addresses, for others of the same family (RFC 1624); as it was for those of the other family.
+    ///
+    /// ```
+    /// use wire::checksum::Addresses;
+    /// let of = |last| Addresses::V4 { src: [192, 0, 2, 1].into(), dst: [10, 0, 0, last].into() };
+    /// let segment = *b"\x00\x50\x01\xbb and so on...";
+    /// assert_eq!(of(1).update(of(1).checksum(6, &segment), of(9)), of(9).checksum(6, &segment));
+    /// ```
+    #[must_use]
+    pub fn update(self, checksum: u16, new: Addresses) -> u16 {
+        match (self, new) {
+            (Addresses::V4 { src: a, dst: b }, Addresses::V4 { src: c, dst: d }) => {
+                let checksum = update_bytes(checksum, &a.octets(), &c.octets());
+                update_bytes(checksum, &b.octets(), &d.octets())
+            }
+            (Addresses::V6 { src: a, dst: b }, Addresses::V6 { src: c, dst: d }) => {
+                let checksum = update_bytes(checksum, &a.octets(), &c.octets());
+                update_bytes(checksum, &b.octets(), &d.octets())
+            }
+            _ => checksum,
+        }
     }
 
     /// The checksum of a segment whose checksum field is 0. Where the segment holds its right checksum, 0.

@@ -24,5 +24,5 @@ pub use icmp::{
     Icmp, IcmpHeader, IcmpMut, icmp_kind, icmp_may_be_error, icmp_name, icmpv6_may_be_error, icmpv6_name,
 };
 pub use icmp_error::{IcmpError, Subject};
-pub use tcp::{Tcp, TcpFlags, TcpHeader};
+pub use tcp::{Tcp, TcpFlags, TcpHeader, TcpMut};
 pub use udp::{Udp, UdpHeader, UdpMut};

@@ -22,7 +22,7 @@
 mod options;
 mod scan;
 
-pub(crate) use options::{Options, copy_copyable, has_uncopyable};
+pub(crate) use options::{Options, copy_copyable, has_uncopyable, is_uncopyable};
 pub(crate) use scan::scan;
 
 use crate::block_type::{

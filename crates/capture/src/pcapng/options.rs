@@ -39,6 +39,11 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
+/// Whether an option must not be copied.
+pub(crate) fn is_uncopyable(code: u16) -> bool {
+    CUSTOM_NO_COPY.contains(&code)
+}
+
 /// Whether there is an option that must not be copied.
 pub(crate) fn has_uncopyable(order: ByteOrder, options: &[u8]) -> bool {
     Options::new(order, options).flatten().any(|(code, _)| CUSTOM_NO_COPY.contains(&code))

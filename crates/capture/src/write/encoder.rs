@@ -148,7 +148,7 @@ impl Encoder {
     }
 
     /// What is written of a packet.
-    fn data<'a>(&self, batch: &Batch<'a>, packet: &Record) -> &'a [u8] {
+    pub(super) fn data<'a>(&self, batch: &Batch<'a>, packet: &Record) -> &'a [u8] {
         let data = batch.data(packet);
         let len = self.cut.map_or(data.len(), |cut| data.len().min(cut as usize));
         &data[..len]
@@ -359,7 +359,7 @@ fn copy_cut(order: ByteOrder, block: &[u8], cut: u32, out: &mut Vec<u8>) {
 }
 
 /// Copies a block without the options that must not be copied.
-fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
+pub(super) fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
     growth::reserve(out, out.len() + block.len());
     let options = pcapng::options_in(order, block);
     match options.filter(|options| pcapng::has_uncopyable(order, &block[options.clone()])) {
@@ -377,6 +377,17 @@ fn copy_block(order: ByteOrder, block: &[u8], out: &mut Vec<u8>) {
 /// no limit, stands in its place.
 fn put_section(from: &PcapHeader, linktype: u16, first: &Batch<'_>, out: &mut Vec<u8>) {
     layout::put_section(from.order, out);
+    put_pcap_interface(from.order, from, linktype, first, out);
+}
+
+/// The interface alone.
+pub(super) fn put_pcap_interface(
+    order: ByteOrder,
+    from: &PcapHeader,
+    linktype: u16,
+    first: &Batch<'_>,
+    out: &mut Vec<u8>,
+) {
     let interface = from.interface();
     let is_exceeded = first.packets().iter().any(|packet| packet.captured_len > interface.snaplen);
     let snaplen = if is_exceeded { 0 } else { interface.snaplen };
@@ -384,7 +395,7 @@ fn put_section(from: &PcapHeader, linktype: u16, first: &Batch<'_>, out: &mut Ve
     let fcs_len = interface.fcs_len.map(InterfaceOption::FcsLen);
     let options: Vec<InterfaceOption<'_>> =
         [InterfaceOption::Digits(digits)].into_iter().chain(fcs_len).collect();
-    layout::put_interface(from.order, linktype, snaplen, &options, out);
+    layout::put_interface(order, linktype, snaplen, &options, out);
 }
 
 fn put_enhanced(from: &PcapHeader, (batch, packet): (&Batch<'_>, &Record), data: &[u8], out: &mut Vec<u8>) {

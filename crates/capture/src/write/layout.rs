@@ -116,7 +116,7 @@ pub fn put_interface(
     });
 }
 
-fn put_option(order: ByteOrder, code: u16, value: &[u8], out: &mut Vec<u8>) {
+pub(super) fn put_option(order: ByteOrder, code: u16, value: &[u8], out: &mut Vec<u8>) {
     out.extend(order.put_u16(code));
     out.extend(order.put_u16(value.len() as u16));
     out.extend(value);

@@ -16,6 +16,7 @@
 //! * the snap length of a pcap file is raised where it holds a longer packet: in place, once the packet is written. That of a pipe, or of a file that is
 //!   appended to, cannot be;
 //! * a time before 1970 or after 2106, which pcap has no room for, becomes the nearest that it can hold, counted;
+//! * a compressed output that takes no more ends where a record ends, at most a MiB of them before;
 //! * custom blocks and custom options that ask not to be copied into a changed file are left out.
 //!
 //! A writer that is finished, flushed or dropped leaves whole records, and so does one whose file takes no more, because the disk is full say.
@@ -27,12 +28,15 @@
 mod close;
 mod encoder;
 pub mod layout;
+mod merge;
 mod name;
+mod pack;
 mod spans;
 mod torn;
 mod writer;
 
 pub use close::close;
 pub use encoder::{Encoded, Encoder, Target};
+pub use merge::MergingEncoder;
 pub use name::{NameHint, NamedFormat};
 pub use writer::{SnapLength, Writer};

@@ -182,6 +182,68 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
+    #[test]
+    fn a_compressed_file_that_takes_no_more_ends_with_a_whole_part() {
+        use crate::{Compression, Reader};
+        let path = std::env::temp_dir().join(format!("sluss-torn-packed-{}", std::process::id()));
+        let order = ByteOrder::Little;
+        // What does not shrink.
+        let mut noise = 1_u64;
+        let mut next = || {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (noise >> 33) as u8
+        };
+        let data: Vec<Vec<u8>> = (0..200).map(|i| (0..20_000 + i).map(|_| next()).collect()).collect();
+        for compression in [Compression::Gzip, Compression::Zstd] {
+            let write = |room: usize| {
+                let sink = Full { file: File::create(&path).unwrap(), room };
+                let mut writer = Writer::new(sink, "the disk").with_file(|full| Some(&mut full.file));
+                writer = writer.compressed(Some(compression));
+                writer.begin(pcap(order));
+                let mut records = Vec::new();
+                let result = data.iter().try_for_each(|data| {
+                    records.clear();
+                    layout::put_record(order, (1, 2), 9, data, &mut records);
+                    writer.write_encoded(&records, Encoded::default())
+                });
+                result.and_then(|()| writer.complete())
+            };
+            let count = || {
+                let mut reader = Reader::open(&path).unwrap();
+                assert_eq!(reader.compression(), Some(compression));
+                let mut seen = 0;
+                while let Some(packet) = reader.next_packet().unwrap() {
+                    assert!(packet.data == data[seen], "packet {seen}");
+                    seen += 1;
+                }
+                seen
+            };
+            write(usize::MAX).unwrap();
+            let all = std::fs::metadata(&path).unwrap().len() as usize;
+            assert_eq!(count(), data.len());
+            for room in [all - 1, all * 9 / 10, all / 2, 1_400_000] {
+                let error = write(room).unwrap_err().to_string();
+                let len = std::fs::metadata(&path).unwrap().len();
+                assert!(
+                    error.ends_with(&format!("; it holds the packets before that, {len} bytes")),
+                    "{error}"
+                );
+                let seen = count();
+                // A MiB of records is between two places, and half a MiB may wait to be written.
+                assert!(seen > 0 && seen * 20_016 + (2 << 20) > room * 99 / 100, "{seen} of {room}");
+            }
+            // Less than that: it stays, and readers take what is there.
+            let error = write(300_000).unwrap_err().to_string();
+            assert!(
+                error.ends_with("; 300000 bytes were written, and the last packet may be torn"),
+                "{error}"
+            );
+            let mut reader = Reader::open(&path).unwrap();
+            assert!(std::iter::from_fn(|| reader.next_packet().ok().flatten().map(drop)).count() > 0);
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
     /// Full, and then somebody else writes to the file.
     struct Shared {
         full: Full,

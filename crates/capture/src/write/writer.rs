@@ -5,9 +5,11 @@ use std::io::{self, IoSlice, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::pack::{Packer, Until};
 use super::torn::{self, Torn};
 use super::{Encoded, Encoder, Target, close, layout};
 use crate::batch::Batch;
+use crate::compression::Compression;
 use crate::error::{Error, ErrorKind, Written};
 use crate::order::ByteOrder;
 use crate::pcap::{FILE_HEADER_LEN, SNAPLEN_AT};
@@ -42,7 +44,9 @@ pub struct Writer<W: Write> {
     sink: W,
     name: Arc<str>,
     encoder: Option<Encoder>,
-    /// What waits to be written: less than a block.
+    /// What compresses the output, if anything does.
+    packer: Option<Packer>,
+    /// What waits to be written, compressed where that is to be: less than a block.
     buffer: Vec<u8>,
     /// Bytes that the sink has taken.
     written: u64,
@@ -50,7 +54,7 @@ pub struct Writer<W: Write> {
     begin: Option<u64>,
     /// A place in the output where a record ends, or 0: the last that is known among the bytes written.
     whole: u64,
-    /// Where the output ended after the last call: the end of a record.
+    /// Where the output ended after the last call: the end of a record. Of a compressed one, a place that it can be cut back to.
     ended: u64,
     /// Whether the sink has failed.
     has_failed: bool,
@@ -102,6 +106,7 @@ impl<W: Write> Writer<W> {
             sink,
             name: name.into(),
             encoder: None,
+            packer: None,
             buffer,
             written: 0,
             begin: None,
@@ -120,6 +125,36 @@ impl<W: Write> Writer<W> {
     pub fn with_file(mut self, file: fn(&mut W) -> Option<&mut File>) -> Writer<W> {
         self.file = file;
         self
+    }
+
+    /// Compresses what is written. The snap length in the header of a pcap file is not raised then, and a file that takes no more ends
+    /// behind one of the last MiB of records.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// use capture::{Compression, Reader, Writer};
+    /// let path = std::env::temp_dir().join("sluss-doc.pcap.gz");
+    /// let mut reader = Reader::new(std::io::Cursor::new(bytes), "in.pcap")?;
+    /// let mut writer = Writer::create(&path)?.compressed(Some(Compression::Gzip));
+    /// while let Some(batch) = reader.next_batch()? {
+    ///     writer.write(&batch, 0..batch.len())?;
+    /// }
+    /// writer.finish()?;
+    /// let mut again = Reader::open(&path)?;
+    /// assert_eq!(again.compression(), Some(Compression::Gzip));
+    /// assert!(again.next_packet()?.is_some());
+    /// # std::fs::remove_file(path).unwrap();
+    /// # Ok::<(), capture::Error>(())
+    /// ```
+    #[must_use]
+    pub fn compressed(mut self, compression: Option<Compression>) -> Writer<W> {
+        self.packer = compression.map(Packer::new);
+        self
+    }
+
+    /// Where records are put before the next call.
+    fn waiting(&mut self) -> &mut Vec<u8> {
+        self.packer.as_mut().map_or(&mut self.buffer, |packer| &mut packer.waiting)
     }
 
     /// Writes the packets of a batch with these indices, which must rise.
@@ -141,7 +176,8 @@ impl<W: Write> Writer<W> {
             self.begin(Target::like(batch.format()));
         }
         let Some(encoder) = &self.encoder else { return Ok(()) };
-        self.encoded += encoder.encode(batch, selected, &mut self.buffer)?;
+        let out = self.packer.as_mut().map_or(&mut self.buffer, |packer| &mut packer.waiting);
+        self.encoded += encoder.encode(batch, selected, out)?;
         self.write_blocks(&[])
     }
 
@@ -150,7 +186,7 @@ impl<W: Write> Writer<W> {
     /// Does nothing once the format is fixed.
     pub fn begin(&mut self, target: Target) {
         if self.encoder.is_none() {
-            self.buffer.extend(target.file_header());
+            self.waiting().extend(target.file_header());
             if let Target::Pcap { snaplen, .. } = target {
                 self.stated_snaplen = snaplen;
             }
@@ -172,8 +208,15 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If the system refuses, now or with an earlier call.
     pub fn flush(&mut self) -> Result<(), Error> {
+        self.flush_until(Until::Now)
+    }
+
+    fn flush_until(&mut self, until: Until) -> Result<(), Error> {
         self.check()?;
-        self.ended = self.written + self.buffer.len() as u64;
+        self.pack(&[], until)?;
+        if self.packer.is_none() {
+            self.ended = self.written + self.buffer.len() as u64;
+        }
         self.put(self.buffer.len(), &[])?;
         self.raise_snaplen();
         self.sink.flush().map_err(|error| self.fail(error))
@@ -198,7 +241,7 @@ impl<W: Write> Writer<W> {
     fn raise_snaplen(&mut self) {
         let longest = self.encoded.longest;
         let target = self.encoder.as_ref().map(Encoder::target);
-        if let (Some(Target::Pcap { order, .. }), Some(begin)) = (target, self.begin)
+        if let (Some(Target::Pcap { order, .. }), Some(begin), None) = (target, self.begin, &self.packer)
             && longest > self.stated_snaplen
             && let Some(file) = (self.file)(&mut self.sink)
             && overwrite(file, begin + SNAPLEN_AT, &order.put_u32(longest)).is_ok()
@@ -222,10 +265,11 @@ impl<W: Write> Writer<W> {
     /// If the system refuses, now or with an earlier call.
     pub fn complete(&mut self) -> Result<(), Error> {
         let is_pcapng = self.encoder.as_ref().is_some_and(|encoder| encoder.target() == Target::Pcapng);
-        if is_pcapng && self.written == 0 && self.buffer.is_empty() {
-            layout::put_section(ByteOrder::NATIVE, &mut self.buffer);
+        let is_empty = self.buffer.is_empty() && self.packer.as_ref().is_none_or(Packer::is_idle);
+        if is_pcapng && self.written == 0 && is_empty {
+            layout::put_section(ByteOrder::NATIVE, self.waiting());
         }
-        self.flush()?;
+        self.flush_until(Until::End)?;
         let closed = (self.file)(&mut self.sink).map_or(Ok(()), |file| close(file));
         closed.map_err(|error| self.fail(error))
     }
@@ -244,6 +288,10 @@ impl<W: Write> Writer<W> {
     /// Writes what waits and then these records, up to where the last whole block of the output ends; the rest waits.
     fn write_blocks(&mut self, records: &[u8]) -> Result<(), Error> {
         self.check()?;
+        if self.packer.is_some() {
+            self.pack(records, Until::Full)?;
+            return if self.buffer.len() < BLOCK { Ok(()) } else { self.put(self.buffer.len(), &[]) };
+        }
         let waiting = self.buffer.len();
         let ready = waiting + records.len();
         let end = self.written + ready as u64;
@@ -260,6 +308,17 @@ impl<W: Write> Writer<W> {
             }
         }
         self.ended = end;
+        Ok(())
+    }
+
+    /// Compresses what waits for that and these records, if the output is compressed.
+    fn pack(&mut self, records: &[u8], until: Until) -> Result<(), Error> {
+        let Some(packer) = &mut self.packer else { return Ok(()) };
+        match packer.put(records, until, &mut self.buffer) {
+            Ok(true) => self.ended = self.written + self.buffer.len() as u64,
+            Ok(false) => {}
+            Err(error) => return Err(self.fail(error)),
+        }
         Ok(())
     }
 
@@ -294,9 +353,17 @@ impl<W: Write> Writer<W> {
     fn fail(&mut self, source: io::Error) -> Error {
         self.buffer.clear();
         self.has_failed = true;
-        let target = self.encoder.as_ref().map(Encoder::target);
-        let torn = self.begin.map(|begin| Torn { target, begin, whole: self.whole, taken: self.written });
-        let kept = torn.zip((self.file)(&mut self.sink)).and_then(|(torn, file)| torn.cut(file).ok());
+        // Of a compressed file nobody sees the records behind the last such place, and if there is none it stays as it is.
+        let is_packed = self.packer.is_some();
+        let target = self.encoder.as_ref().map(Encoder::target).filter(|_| !is_packed);
+        let begin = self.begin.filter(|_| !is_packed || self.whole > 0);
+        let torn = begin.map(|begin| Torn { target, begin, whole: self.whole, taken: self.written });
+        let seal = self.packer.as_ref().map_or(&[][..], Packer::seal);
+        let kept = torn.zip((self.file)(&mut self.sink)).and_then(|(torn, file)| {
+            let kept = torn.cut(file).ok()?;
+            // There is room where more was cut off.
+            Some(kept + file.write_all(seal).map_or(0, |()| seal.len() as u64))
+        });
         if kept.is_some_and(|kept| kept >= FILE_HEADER_LEN as u64) {
             self.raise_snaplen();
         }
@@ -352,7 +419,7 @@ fn write_both<W: Write>(
 
 impl<W: Write> Drop for Writer<W> {
     fn drop(&mut self) {
-        let _ = self.flush();
+        let _ = self.flush_until(Until::End);
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) fn exceeded_snaplen(
         Message::note(format_args!("{kept}; the file says {longest} now"))
     } else {
         Message::warning(format_args!(
-            "{kept} in its header, at which other programs cut them: write to a file, or to a .pcapng file"
+            "{kept} in its header, at which other programs cut them: write to a file without compression, or to a .pcapng file"
         ))
     };
     message.with_file(&name)

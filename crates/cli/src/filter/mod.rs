@@ -9,11 +9,13 @@
 mod bits;
 mod budget;
 pub(crate) mod dump;
+mod duplicates;
 pub(crate) mod fields;
 mod intervals;
 mod kernel;
 mod live;
 mod losses;
+mod merge;
 mod misfits;
 mod names;
 mod opening;
@@ -84,11 +86,13 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
             cut: args.snaplen.filter(|snaplen| *snaplen > 0 && args.live.interface.is_none()),
             window: Window { since: args.files.since, until: args.files.until, range: args.files.range },
             with_times: plan.rotation.is_some(),
+            dedup: args.files.dedup,
             interval_ns: args.per_interval.map(|span| span.as_nanos() as i64),
         },
         jobs: args.jobs,
         number: args.number,
         dump: Dump::of([args.hex, args.hex_and_text, args.text]),
+        merges: args.files.merge.is_some(),
         by_input: args.per_file || args.files_with_matches,
         progress: args.progress,
     };
@@ -213,9 +217,15 @@ fn summary(plan: &Plan, totals: &Totals, captured: Option<&Captured>) -> serde_j
         .selections
         .iter()
         .zip(&totals.matched)
-        .map(|(selection, matched)| {
+        .zip(&totals.duplicates)
+        .map(|((selection, matched), duplicates)| {
             let output = selection.output.path().map(Path::to_string_lossy);
-            json!({ "filter": selection.filter.shown(), "matched": matched, "output": output })
+            let mut object =
+                json!({ "filter": selection.filter.shown(), "matched": matched, "output": output });
+            if let Some(duplicates) = duplicates {
+                object["duplicates"] = json!(duplicates);
+            }
+            object
         })
         .collect();
     let mut object = json!({
@@ -235,17 +245,20 @@ fn summary(plan: &Plan, totals: &Totals, captured: Option<&Captured>) -> serde_j
 /// A line for each filter. Of one that had all the matches it may have nobody counted how many there are, nor among how
 /// many packets: how far the last read went says nothing.
 fn in_words(plan: &Plan, totals: &Totals, max: Option<u64>) -> String {
-    let lines = plan.selections.iter().zip(&totals.matched).map(|(selection, &matched)| {
+    let selections = plan.selections.iter().zip(&totals.matched).zip(&totals.duplicates);
+    let lines = selections.map(|((selection, &matched), duplicates)| {
+        let left_out =
+            duplicates.map_or(String::new(), |count| format!(", {} left out", counted(count, "duplicate")));
         let packets = totals.packets;
         let file = selection.output.path().filter(|path| path.as_os_str() != "-");
         let place = file.map_or(String::new(), |path| format!(" -> {}", shown(&path.to_string_lossy())));
         if max == Some(matched) {
-            return format!("{} matched{place}; stopped there (-c)", counted(matched, "packet"));
+            return format!("{} matched{left_out}{place}; stopped there (-c)", counted(matched, "packet"));
         }
         let share = if packets == 0 { 0.0 } else { matched as f64 * 100.0 / packets as f64 };
         let packets = counted(packets, "packet");
         format!(
-            "{matched} of {packets} {} ({share:.1} %){place}",
+            "{matched} of {packets} {} ({share:.1} %){left_out}{place}",
             plural::choose(matched, "matches", "match")
         )
     });
@@ -265,9 +278,11 @@ mod tests {
             selections: vec![selection(Output::Lines), selection(to_file)],
             inputs: vec![],
             rotation: None,
+            format: None,
         };
         let mut totals = Totals::default();
         (totals.packets, totals.matched) = (200, vec![3, 1]);
+        totals.duplicates = vec![None; 2];
         for (max, words) in [
             (None, "3 of 200 packets match (1.5 %)\n1 of 200 packets matches (0.5 %) -> o.pcap"),
             (Some(3), "3 packets matched; stopped there (-c)\n1 of 200 packets matches (0.5 %) -> o.pcap"),

@@ -27,13 +27,7 @@ struct Output {
 impl Opening {
     /// For so many outputs. Each needs a descriptor, of which the system gives a process more than it has at first, if it is asked.
     pub(super) fn of(outputs: usize) -> Opening {
-        let needed = outputs as u64 + OTHER_FILES;
-        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        if current.is_some_and(|current| current < needed) {
-            let current = Some(maximum.map_or(needed, |most| most.min(needed)));
-            // Where that fails, a file that cannot be opened says why.
-            let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
-        }
+        allow(outputs as u64 + OTHER_FILES);
         Opening { outputs: Vec::with_capacity(outputs) }
     }
 
@@ -67,6 +61,28 @@ impl Output {
         if self.made.is_some() && FileIdentity::of(&place) == self.made {
             let _ = std::fs::remove_file(place);
         }
+    }
+}
+
+/// Lets this process open so many files, as far as the system does. Where it does not, a file that cannot be opened says why.
+fn allow(needed: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_some_and(|current| current < needed) {
+        let current = Some(maximum.map_or(needed, |most| most.min(needed)));
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
+    }
+}
+
+/// Lets this process have so many inputs open at once, beside this many outputs.
+pub(super) fn allow_inputs(inputs: usize, outputs: usize) -> Result<(), Failure> {
+    let needed = inputs as u64 + outputs as u64 + OTHER_FILES;
+    allow(needed);
+    match getrlimit(Resource::Nofile).current {
+        Some(current) if current < needed => Err(Failure::world(format_args!(
+            "`--merge` opens {inputs} captures at once, and this process may open {current} files"
+        ))
+        .help("let it open more, `ulimit -Hn 100000` as root, or merge some into one capture first")),
+        _ => Ok(()),
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::args::FilterArgs;
 use crate::exit::Failure;
 use crate::filter::fields::{Columns, Style};
+use crate::filter::names;
 use crate::filter::rotation::Rotation;
 use crate::language::{self, FilterText};
 use crate::plural::counted;
 use crate::words::{self, Known, Words, file_word, quoted, shell_word};
+use capture::NamedFormat;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
@@ -21,12 +23,14 @@ pub(crate) struct Plan {
     pub(crate) inputs: Vec<PathBuf>,
     /// When outputs go on in other files.
     pub(super) rotation: Option<Rotation>,
+    /// The format that outputs shall have.
+    pub(super) format: Option<NamedFormat>,
 }
 
 impl Plan {
     /// One whose outputs are a file each.
     pub(crate) fn new(selections: Vec<Selection>, inputs: Vec<PathBuf>) -> Plan {
-        Plan { selections, inputs, rotation: None }
+        Plan { selections, inputs, rotation: None, format: None }
     }
 }
 
@@ -88,7 +92,9 @@ pub(crate) fn plan(args: &FilterArgs, known: Known<'_>) -> Result<Plan, Failure>
         selections.push(printed);
     }
     let rotation = rotation(args, &selections)?;
-    Ok(Plan { selections, inputs, rotation })
+    let format = args.files.format.map(NamedFormat::from);
+    selections.iter().filter_map(|to| to.output.path()).try_for_each(|path| names::refuse(path, format))?;
+    Ok(Plan { selections, inputs, rotation, format })
 }
 
 /// The filters of a capture from a device: all words are one, as with tcpdump.

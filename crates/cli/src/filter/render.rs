@@ -5,7 +5,9 @@ use super::dump::Dump;
 use super::fields::{self, Columns, Writer};
 use crate::escape::shown;
 use crate::exit::Failure;
-use capture::{Batch, Encoded, Encoder, Line, PacketRef, Precision, UtcTime};
+use capture::{
+    Batch, ByteOrder, Encoded, Encoder, Line, MergingEncoder, PacketRef, Precision, Target, UtcTime,
+};
 use std::io::Write;
 
 /// Turns the selected packets of a batch into output.
@@ -15,6 +17,8 @@ pub(crate) enum Renderer {
     Count,
     /// Records of a capture.
     Capture(Encoder),
+    /// Records of a capture, of several inputs in turns; and the number of the one at hand.
+    Merged(Box<MergingEncoder>, usize),
     /// One line a packet, and its bytes below.
     Lines(Numbers, Dump),
     /// One line a packet, with what a program calls for it.
@@ -47,6 +51,23 @@ impl Renderer {
         Renderer::Json(Writer::new(Columns::of_json()))
     }
 
+    /// One that does the same for several inputs in turns; a section of pcapng has this byte order.
+    pub(super) fn merging(self, order: ByteOrder) -> Renderer {
+        match self {
+            Renderer::Capture(encoder) => Renderer::Merged(Box::new(MergingEncoder::new(encoder, order)), 0),
+            other => other,
+        }
+    }
+
+    /// The format of the capture that is written, if one is.
+    pub(super) fn target(&self) -> Option<Target> {
+        match self {
+            Renderer::Capture(encoder) => Some(encoder.target()),
+            Renderer::Merged(encoder, _) => Some(encoder.target()),
+            _ => None,
+        }
+    }
+
     /// Appends the output for the packets whose bit is set. Of their input, `before` packets came before this batch.
     pub(crate) fn render(
         &mut self,
@@ -59,6 +80,10 @@ impl Renderer {
             Renderer::Count => {}
             Renderer::Capture(encoder) => {
                 let encoded = encoder.encode(batch, set_bits(bits), out);
+                return encoded.map_err(|error| Failure::capture(&error));
+            }
+            Renderer::Merged(encoder, input) => {
+                let encoded = encoder.encode(*input, batch, set_bits(bits), out);
                 return encoded.map_err(|error| Failure::capture(&error));
             }
             // Without a program, nothing is called.

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::reader::Patient;
 use crate::unwritable;
 use capture::layout::{Head, RecordSpans};
-use capture::{ByteOrder, Encoded, FileIdentity, Target, Writer};
+use capture::{ByteOrder, Encoded, FileIdentity, NameHint, Target, Writer};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -106,7 +106,7 @@ pub(super) struct Rotating {
     /// Files that are read: none is written over.
     inputs: HashSet<FileIdentity>,
     number: Number,
-    /// What the current file has.
+    /// What the current file has, before compression.
     bytes: u64,
     packets: u64,
     /// When the current span of time began, in nanoseconds since 1970; none before the first packet.
@@ -131,7 +131,7 @@ impl Rotating {
         Rotating {
             path: path.to_owned(),
             rotation,
-            writer,
+            writer: writer.compressed(NameHint::of(path).compression),
             target: None,
             inputs,
             number: Number { begin_s: now_s(), ..Number::default() },
@@ -265,7 +265,8 @@ impl Rotating {
             return Err(Failure::lost_input(format_args!("{} is both input and output", path.display())));
         }
         let file = File::create(&path).map_err(|error| unwritable::capture(&path, &error))?;
-        self.writer = Patient::of(file).writer(&path.to_string_lossy());
+        let compression = NameHint::of(&self.path).compression;
+        self.writer = Patient::of(file).writer(&path.to_string_lossy()).compressed(compression);
         if let Some(target) = self.target {
             self.begin(target);
         }

@@ -5,9 +5,11 @@ use crate::exit::{Failure, Outcome};
 use crate::filter::budget::{Budget, Open};
 use crate::filter::dump::Dump;
 use crate::filter::intervals::Intervals;
-use crate::filter::losses::{self, Known, Loss};
+use crate::filter::losses::{self, Known, Loss, What};
+use crate::filter::merge::Event;
 use crate::filter::misfits::{Misfits, TOLD_MAX};
-use crate::filter::names;
+use crate::filter::names::{First, OutputFormat};
+use crate::filter::opening;
 use crate::filter::places::{refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Plan, Selection};
 use crate::filter::progress;
@@ -22,7 +24,7 @@ use crate::message::Message;
 use crate::plural::{self, counted};
 use crate::signals;
 use crate::terminal::{Terminal, When};
-use capture::{Encoder, FileIdentity, Format, Input, Reader, Target};
+use capture::{Encoder, FileIdentity, Format, Input, NamedFormat, Reader, Target};
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,6 +44,8 @@ const INPUTS_PER_JOB: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) matched: Vec<u64>,
+    /// Packets that were left out as duplicates, if any were to be.
+    pub(super) duplicates: Vec<Option<u64>>,
     pub(crate) packets: u64,
     /// What a program has called.
     pub(crate) calls: Tallies,
@@ -114,6 +118,8 @@ pub(crate) struct How {
     pub(crate) number: bool,
     /// Lines with the packet's bytes below them.
     pub(crate) dump: Dump,
+    /// Whether packets of all inputs come in the order of their times.
+    pub(crate) merges: bool,
     /// Whether each input is counted by itself.
     pub(crate) by_input: bool,
     /// Whether to show how far it has come.
@@ -141,7 +147,8 @@ pub(crate) fn run(
     };
     drive(plan, filters, how, terminal, source, |run| {
         unread.iter().for_each(|error| run.input_failed(error));
-        run.scan(&inputs, how.jobs).and_then(|()| run.check_untried())
+        let scanned = if how.merges { run.merge(&inputs) } else { run.scan(&inputs, how.jobs) };
+        scanned.and_then(|()| run.check_untried())
     })
 }
 
@@ -198,7 +205,11 @@ fn drive<'a>(
                 _ => Numbers::WithName,
             },
             identities: source.identities,
-            totals: Totals { matched: vec![0; plan.selections.len()], ..Totals::default() },
+            totals: Totals {
+                matched: vec![0; plan.selections.len()],
+                duplicates: vec![how.limits.dedup.map(|_| 0); plan.selections.len()],
+                ..Totals::default()
+            },
             sinks: None,
             described: Vec::new(),
             known_losses: Known::default(),
@@ -267,7 +278,8 @@ impl Run<'_> {
     fn scan(&mut self, inputs: &[Input], jobs: Option<usize>) -> Result<(), Failure> {
         let jobs = jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let apart = inputs.len() > 1 && inputs.iter().all(can_be_opened_again);
-        let is_ordered = self.limits.max.is_some() || self.limits.window.needs_first();
+        let Limits { max, dedup, window, .. } = self.limits;
+        let is_ordered = max.is_some() || dedup.is_some() || window.needs_first();
         if apart && jobs > 1 && !is_ordered {
             self.in_parallel(inputs, jobs)
         } else {
@@ -311,10 +323,46 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Reads all inputs at once, in the order of the times of their packets.
+    fn merge(&mut self, inputs: &[Input]) -> Result<(), Failure> {
+        opening::allow_inputs(inputs.len(), self.plan.selections.len())?;
+        let mut readers = Vec::with_capacity(inputs.len());
+        let mut renderers = None;
+        for (i, input) in inputs.iter().enumerate() {
+            match self.open(input)? {
+                Opened::Ready(mut reader) => {
+                    reader.stop_when(Arc::clone(&self.tally.signals.is_any));
+                    if renderers.is_none() {
+                        renderers = Some((self.begin(&mut reader, &inputs[i..])?, reader.format()));
+                    }
+                    readers.push(*reader);
+                }
+                Opened::Failed(error) => self.input_failed(&error),
+            }
+        }
+        let Some((renderers, format)) = renderers else { return Ok(()) };
+        let order = match format {
+            Format::Pcap(header) => header.order,
+            Format::Pcapng(order) => order,
+        };
+        let renderers = renderers.into_iter().map(|renderer| renderer.merging(order)).collect();
+        let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
+        scanner.merge(readers, |event| match event {
+            Event::Chunk(chunk) => self.deliver("", chunk),
+            Event::Waiting => self.flush(),
+            Event::Failed(error) => {
+                self.input_failed(&error);
+                Ok(())
+            }
+        })?;
+        self.totals.is_satisfied |= scanner.is_satisfied();
+        Ok(())
+    }
+
     /// Packets of a device, whose filters were checked before it was opened.
     fn live(&mut self, mut reader: Reader) -> Result<(), Failure> {
         reader.stop_when(Arc::clone(&self.tally.signals.is_any));
-        self.open_sinks(reader.format())?;
+        self.open_sinks(First::of(&reader, None))?;
         let renderers = self.renderers();
         let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
         let name = reader.input().to_owned();
@@ -411,25 +459,31 @@ impl Run<'_> {
     fn begin(&mut self, reader: &mut Reader, inputs: &[Input]) -> Result<Vec<Renderer>, Failure> {
         if self.sinks.is_none() {
             // A wrong filter must not empty an existing output file.
-            let format = match first_packets(reader, inputs) {
+            let first = match first_packets(reader, inputs) {
                 Some(ahead) => {
                     let fitting = self.filters.check(std::iter::once(ahead).chain(others(reader, inputs)))?;
                     fitting.unwrap_or(ahead.1)
                 }
                 None => {
                     self.filters.check_words()?;
-                    reader.format()
+                    First::of(reader, None)
                 }
             };
-            let format = if self.writes_pcap(format) { with_room_for(inputs, format) } else { format };
-            self.refuse_mixed(inputs, format)?;
-            self.open_sinks(format)?;
+            let first = if self.writes_pcap(first) { with_room_for(inputs, first) } else { first };
+            self.refuse_mixed(inputs, first)?;
+            self.open_sinks(first)?;
         }
         Ok(self.renderers())
     }
 
-    /// Opens the sinks, for packets that begin in this format.
-    fn open_sinks(&mut self, format: Format) -> Result<(), Failure> {
+    /// What outputs are written as, where these packets come first.
+    fn output_format(&self, first: First) -> OutputFormat {
+        OutputFormat { first, asked: self.plan.format }
+    }
+
+    /// Opens the sinks, for packets of which these come first.
+    fn open_sinks(&mut self, first: First) -> Result<(), Failure> {
+        let format = self.output_format(first);
         let rotation = self.plan.rotation.as_ref().map(|rotation| (rotation, &self.identities));
         let (mut sinks, opening) = Sinks::open(&self.plan.selections, format, rotation, self.terminal)?;
         if !self.is_quiet {
@@ -453,13 +507,14 @@ impl Run<'_> {
 
     /// Refuses inputs of which the outputs cannot have the packets that match, before there is an output. Files that describe other packets than the
     /// first ones are read for that, as far as to a packet that does not fit; what a pipe has is not known.
-    fn refuse_mixed(&self, inputs: &[Input], format: Format) -> Result<(), Failure> {
+    fn refuse_mixed(&self, inputs: &[Input], first: First) -> Result<(), Failure> {
         // With a limit, reading may end before such a packet.
         if inputs.len() < 2 || self.limits.max.is_some() {
             return Ok(());
         }
+        let format = self.output_format(first);
         let renderer = |selection: &Selection| match selection.output.path() {
-            Some(path) => Renderer::Capture(Encoder::new(names::target(path, format))),
+            Some(path) => Renderer::Capture(Encoder::new(format.target(path))),
             None => Renderer::Count,
         };
         let renderers: Vec<Renderer> = self.plan.selections.iter().map(renderer).collect();
@@ -481,16 +536,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether an output is a pcap file, where the first packets are in this format.
-    fn writes_pcap(&self, format: Format) -> bool {
+    /// Whether an output is a pcap file, where these packets come first.
+    fn writes_pcap(&self, first: First) -> bool {
+        let format = self.output_format(first);
         let mut paths = self.plan.selections.iter().filter_map(|selection| selection.output.path());
-        paths.any(|path| names::target(path, format) != Target::Pcapng)
+        paths.any(|path| format.target(path) != Target::Pcapng)
     }
 
     /// Tells of outputs whose names say something else than is in them.
-    fn warn_of_names(&self, format: Format) {
+    fn warn_of_names(&self, format: OutputFormat) {
         for path in self.plan.selections.iter().filter_map(|selection| selection.output.path()) {
-            if let Some(text) = names::misnamed(path, names::target(path, format)) {
+            if let Some(text) = format.misnamed(path) {
                 self.terminal.tell(&Message::warning(text));
             }
         }
@@ -499,6 +555,9 @@ impl Run<'_> {
     /// Tells of each kind of loss in each output once.
     fn warn_of_losses(&mut self, losses: &[Loss]) {
         for loss in losses {
+            if loss.what == What::Blocks && self.plan.format == Some(NamedFormat::Pcap) {
+                continue;
+            }
             let path = self.plan.selections[loss.output].output.path().filter(|_| !self.is_quiet);
             if let Some(path) = path
                 && self.known_losses.is_new(loss.output, loss.what)
@@ -558,6 +617,9 @@ impl Run<'_> {
         self.totals.intervals.add(&chunk.intervals)?;
         for (total, matched) in self.totals.matched.iter_mut().zip(&chunk.matched) {
             *total += matched;
+        }
+        for (total, left_out) in self.totals.duplicates.iter_mut().flatten().zip(&chunk.duplicates) {
+            *total += left_out;
         }
         self.totals.calls.add(&chunk.calls)?;
         self.warn_of_losses(&chunk.losses);
@@ -696,12 +758,14 @@ fn worker(work: &Work<'_>, filters: &Filters<'_>, tally: &Tally, renderers: &[Re
     }
 }
 
-/// The link type of the first packets of these inputs, the first of which has been opened, and the format that they are in, as far as it
+/// The link type of the first packets of these inputs, the first of which has been opened, and what they say of outputs, as far as it
 /// can be known before anything is taken: into files one can look, a pipe tells what it begins with. Where files have no packets,
 /// what the first describes.
-fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Format)> {
-    let in_format =
-        |linktype: LinkType, reader: &Reader| (reader.format().as_read_here(linktype), reader.format());
+fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, First)> {
+    let in_format = |linktype: LinkType, reader: &Reader| {
+        let linktype = reader.format().as_read_here(linktype);
+        (linktype, First::of(reader, Some(linktype)))
+    };
     let begins_with = first.first_linktype().map(|linktype| in_format(linktype, first));
     let is_pipe = inputs.len() == 1 && !can_be_opened_again(&inputs[0]);
     if is_pipe || !first.batch().is_empty() {
@@ -714,14 +778,14 @@ fn first_packets(first: &mut Reader, inputs: &[Input]) -> Option<(LinkType, Form
     };
     let mut files = inputs.iter().take_while(|input| can_be_opened_again(input));
     let are_all_files = inputs.iter().all(can_be_opened_again);
-    let described = || described(first).first().map(|&linktype| (linktype, first.format()));
+    let described = || described(first).first().map(|&linktype| (linktype, First::of(first, Some(linktype))));
     files.find_map(seek).or_else(|| described().filter(|_| are_all_files))
 }
 
 /// The format of the first packets, with the largest snap length of these inputs: a pcap file states one for all its packets, and before
 /// the first of them. Files are looked at for that as long as one may have a larger one; what a pipe has is not known.
-fn with_room_for(inputs: &[Input], format: Format) -> Format {
-    let (Format::Pcap(mut header), [_, _, ..]) = (format, inputs) else { return format };
+fn with_room_for(inputs: &[Input], first: First) -> First {
+    let (Format::Pcap(mut header), [_, _, ..]) = (first.format, inputs) else { return first };
     for input in inputs.iter().filter(|input| can_be_opened_again(input)) {
         if header.takes_every_packet() {
             break;
@@ -730,15 +794,15 @@ fn with_room_for(inputs: &[Input], format: Format) -> Format {
         let snaplen = input.open().ok().and_then(|mut reader| reader.first_snaplen(linktype));
         header.snaplen = header.snaplen.max(snaplen.unwrap_or(0));
     }
-    Format::Pcap(header)
+    First { format: Format::Pcap(header), ..first }
 }
 
 /// The link types that these inputs describe before their first packets, the first input of which has been opened. Inputs without packets come
 /// last: none of theirs will be written. Files are opened as far as they are asked for.
-fn others<'a>(first: &'a Reader, inputs: &'a [Input]) -> impl Iterator<Item = (LinkType, Format)> + use<'a> {
+fn others<'a>(first: &'a Reader, inputs: &'a [Input]) -> impl Iterator<Item = (LinkType, First)> + use<'a> {
     let in_format = |reader: &Reader| {
-        let format = reader.format();
-        described(reader).into_iter().map(move |linktype| (linktype, format))
+        let of = |linktype: LinkType| (linktype, First::of(reader, Some(linktype)));
+        described(reader).into_iter().map(of).collect::<Vec<_>>()
     };
     let with_packets = move |input: &Input| {
         let mut reader = input.open().ok()?;

@@ -3,6 +3,7 @@
 use super::bits::{WORDS, keep_first, set_bits};
 use crate::decider::Decider;
 use crate::exit::Failure;
+use crate::filter::duplicates::Recent;
 use crate::filter::intervals::Intervals;
 use crate::filter::losses::{Known, Loss};
 use crate::filter::misfits::{InterfaceNames, Misfits};
@@ -19,6 +20,9 @@ use wire::LinkType;
 /// Chunks of this size are handed on: large enough for one write to be cheap, small enough for flat memory.
 const CHUNK_BYTES: usize = 256 * 1024;
 
+/// The packets of a batch that a filter has chosen.
+pub(super) type Bits = [u64; WORDS];
+
 /// What a stretch of one capture came to.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
@@ -30,6 +34,8 @@ pub(crate) struct Chunk {
     pub(super) times: Vec<Vec<i64>>,
     /// Packets matched, for each filter.
     pub(crate) matched: Vec<u64>,
+    /// Packets that matched and were left out as duplicates, for each filter.
+    pub(super) duplicates: Vec<u64>,
     /// Packets read.
     pub(crate) packets: u64,
     /// What a program has called.
@@ -88,6 +94,8 @@ pub(crate) struct Limits {
     pub(super) cut: Option<u32>,
     /// Which packets are looked at.
     pub(super) window: Window,
+    /// Among how many packets there is no duplicate.
+    pub(super) dedup: Option<usize>,
     /// Whether outputs ask for the times of packets.
     pub(super) with_times: bool,
 }
@@ -95,10 +103,12 @@ pub(crate) struct Limits {
 /// Scans captures, one after the other.
 pub(crate) struct Scanner<'a> {
     filters: &'a Filters<'a>,
-    tally: &'a Tally,
+    pub(super) tally: &'a Tally,
     renderers: Vec<Renderer>,
     /// How many more matches each filter may have.
     remaining: Vec<u64>,
+    /// What was chosen last, for each filter, if duplicates are left out.
+    recent: Vec<Recent>,
     limits: Limits,
     /// The time of the first packet of all.
     first_ns: Option<i64>,
@@ -124,6 +134,9 @@ impl<'a> Scanner<'a> {
             tally,
             renderers,
             remaining: vec![limits.max.unwrap_or(u64::MAX); count],
+            recent: limits
+                .dedup
+                .map_or_else(Vec::new, |window| (0..count).map(|_| Recent::new(window)).collect()),
             limits,
             first_ns: None,
             current: None,
@@ -158,7 +171,7 @@ impl<'a> Scanner<'a> {
             self.remaining.fill(1);
         }
         let end = loop {
-            if self.tally.should_stop() || self.has_all() {
+            if self.should_end() {
                 break End::Done;
             }
             match reader.next_batch() {
@@ -173,8 +186,7 @@ impl<'a> Scanner<'a> {
             }
             self.tally.bytes.fetch_add(reader.consumed() - consumed, Ordering::Relaxed);
             consumed = reader.consumed();
-            let is_full = self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES);
-            if (is_full || is_live)
+            if (self.is_chunk_full() || is_live)
                 && let Err(failure) = self.hand_over(&mut deliver)
             {
                 return End::Fatal(failure);
@@ -186,8 +198,36 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Whether nothing more is to be read.
+    pub(super) fn should_end(&self) -> bool {
+        self.tally.should_stop() || self.has_all()
+    }
+
+    /// Whether the chunk is large enough to be handed over.
+    pub(super) fn is_chunk_full(&self) -> bool {
+        self.chunk.outputs.iter().any(|output| output.len() >= CHUNK_BYTES)
+    }
+
+    /// Says which of several captures packets are of from here on.
+    pub(super) fn turn_to(&mut self, source: usize) {
+        for renderer in &mut self.renderers {
+            if let Renderer::Merged(_, input) = renderer {
+                *input = source;
+            }
+        }
+    }
+
+    /// Takes note of a batch of one of several captures, before its packets are taken.
+    pub(super) fn look(&mut self, batch: &Batch<'_>) {
+        for (renderer, out) in self.renderers.iter_mut().zip(&mut self.chunk.outputs) {
+            if let Renderer::Merged(encoder, input) = renderer {
+                encoder.look(*input, batch, out);
+            }
+        }
+    }
+
     /// Hands the chunk over, and begins another in the same memory, if that was left.
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         deliver: &mut impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -198,60 +238,87 @@ impl<'a> Scanner<'a> {
 
     /// Filters a batch, before which so many packets of its input came.
     fn batch(&mut self, batch: &Batch<'_>, before: u64) -> Result<(), Failure> {
-        self.interface_names.look(batch);
+        if self.filters.is_program() {
+            return self.program(batch, before);
+        }
+        let mut names = std::mem::take(&mut self.interface_names);
+        let chosen = self.ask(batch, &mut names);
+        self.interface_names = names;
+        self.take(batch, before, batch.len(), &mut chosen?)
+    }
+
+    /// Has the filters choose among the packets of a batch; `names` are those of the interfaces of its section.
+    pub(super) fn ask(
+        &mut self,
+        batch: &Batch<'_>,
+        names: &mut InterfaceNames,
+    ) -> Result<Vec<Bits>, Failure> {
+        names.look(batch);
         self.choose_filters(batch)?;
-        // PERF: one allocation a batch is cheaper than to clear an array for it.
-        let packets: Vec<Packet<'_>> =
-            batch.packets().iter().map(|found| Packet::new(batch.data(found), found.wire_len)).collect();
+        let packets = packets_of(batch);
         let (linktype, filters) = match &self.current {
             Some((linktype, filters)) => (*linktype, filters.as_slice()),
             // No packet has come.
             None => (LinkType::NULL, &[][..]),
         };
-        if self.filters.is_program() {
-            return self.program(batch, before, &packets);
-        }
-        let mut matched_any = 0;
-        for (i, renderer) in self.renderers.iter_mut().enumerate() {
-            let mut bits = [0_u64; WORDS];
-            let mut matched = match filters.get(i) {
-                Some(Some(filter)) => filter.match_burst(&packets, &mut bits) as u64,
-                Some(None) if self.remaining[i] > 0 => {
-                    self.chunk.misfits.add(i, linktype, batch, &self.interface_names);
-                    0
+        let mut chosen = vec![[0; WORDS]; self.renderers.len()];
+        for (i, bits) in chosen.iter_mut().enumerate() {
+            match filters.get(i) {
+                Some(Some(filter)) => {
+                    filter.match_burst(&packets, bits);
                 }
-                _ => 0,
-            };
-            if let Some(left) = self.limits.window.clear(&mut bits, batch, before, &mut self.first_ns) {
-                matched = left;
+                Some(None) if self.remaining[i] > 0 => self.chunk.misfits.add(i, linktype, batch, names),
+                _ => {}
             }
+        }
+        Ok(chosen)
+    }
+
+    /// Takes so many packets of a batch, before which so many of its input came: of those, each filter has chosen these.
+    pub(super) fn take(
+        &mut self,
+        batch: &Batch<'_>,
+        before: u64,
+        packets: usize,
+        chosen: &mut [Bits],
+    ) -> Result<(), Failure> {
+        let mut matched_any = 0;
+        for ((i, renderer), bits) in self.renderers.iter_mut().enumerate().zip(chosen) {
+            self.limits.window.clear(bits, batch, before, &mut self.first_ns);
+            if let Some(recent) = self.recent.get_mut(i).filter(|_| self.remaining[i] > 0) {
+                self.chunk.duplicates[i] += recent.clear(bits, batch);
+            }
+            let mut matched = bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             if matched > self.remaining[i] {
-                keep_first(&mut bits, self.remaining[i]);
+                keep_first(bits, self.remaining[i]);
                 matched = self.remaining[i];
             }
             self.remaining[i] -= matched;
             self.chunk.matched[i] += matched;
             matched_any += matched;
             if let Some(step_ns) = self.limits.interval_ns {
-                self.chunk.intervals.count(i, step_ns, batch, &bits);
+                self.chunk.intervals.count(i, step_ns, batch, bits);
             }
             if self.limits.with_times {
-                let times = set_bits(&bits).map(|packet| batch.timestamp_ns(&batch.packets()[packet]));
+                let times = set_bits(bits).map(|packet| batch.timestamp_ns(&batch.packets()[packet]));
                 self.chunk.times[i].extend(times);
             }
-            self.chunk.encoded[i] += renderer.render(batch, before, &bits, &mut self.chunk.outputs[i])?;
-            if let Renderer::Capture(encoder) = renderer {
-                self.chunk.losses.extend(self.known_losses.look(i, encoder.target(), batch, &bits));
+            self.chunk.encoded[i] += renderer.render(batch, before, bits, &mut self.chunk.outputs[i])?;
+            if let Some(target) = renderer.target() {
+                self.chunk.losses.extend(self.known_losses.look(i, target, batch, bits));
             }
         }
-        self.chunk.packets += batch.len() as u64;
-        self.tally.packets.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.chunk.packets += packets as u64;
+        self.tally.packets.fetch_add(packets as u64, Ordering::Relaxed);
         self.tally.matched.fetch_add(matched_any, Ordering::Relaxed);
         Ok(())
     }
 
     /// Asks a program about the packets of a batch, before which so many packets of its input came.
-    fn program(&mut self, batch: &Batch<'_>, before: u64, packets: &[Packet<'_>]) -> Result<(), Failure> {
+    fn program(&mut self, batch: &Batch<'_>, before: u64) -> Result<(), Failure> {
+        self.interface_names.look(batch);
+        self.choose_filters(batch)?;
+        let packets = packets_of(batch);
         let program: Option<Matcher> = match &self.current {
             Some((_, deciders)) => match deciders.first() {
                 Some(Some(Decider::Program(program))) => Some(program.clone()),
@@ -264,7 +331,7 @@ impl<'a> Scanner<'a> {
         }
         if let Some(program) = &program {
             let row: Vec<u32> = self.filters.inputs().collect();
-            program.call_burst(packets, &row.repeat(packets.len()), &mut self.calls);
+            program.call_burst(&packets, &row.repeat(packets.len()), &mut self.calls);
             self.chunk.calls.count(program.calls(&self.calls))?;
         }
         let none = |_: &Packet<'_>| None;
@@ -314,6 +381,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// PERF: one allocation a batch is cheaper than to clear an array for it.
+fn packets_of<'b>(batch: &Batch<'b>) -> Vec<Packet<'b>> {
+    batch.packets().iter().map(|found| Packet::new(batch.data(found), found.wire_len)).collect()
+}
+
 impl Chunk {
     /// Bytes of finished output.
     pub(crate) fn bytes(&self) -> usize {
@@ -334,8 +406,10 @@ impl Chunk {
         self.times.iter_mut().for_each(Vec::clear);
         self.encoded.clear();
         self.encoded.resize(filters, Encoded::default());
-        self.matched.clear();
-        self.matched.resize(filters, 0);
+        for counts in [&mut self.matched, &mut self.duplicates] {
+            counts.clear();
+            counts.resize(filters, 0);
+        }
         self.packets = 0;
         self.calls.clear();
         self.intervals.clear();

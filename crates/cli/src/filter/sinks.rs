@@ -3,14 +3,14 @@
 use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::filter::dump::Dump;
-use crate::filter::names;
+use crate::filter::names::OutputFormat;
 use crate::filter::opening::{self, Opening};
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
 use crate::filter::rotation::{Rotating, Rotation};
 use crate::reader::{Patient, print_over_drawn};
 use crate::terminal::Terminal;
-use capture::{Encoded, Encoder, FileIdentity, Format, SnapLength, Writer};
+use capture::{Encoded, Encoder, FileIdentity, NameHint, SnapLength, Writer};
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -26,8 +26,7 @@ pub(crate) struct Sinks<'a> {
     sinks: Vec<Sink>,
     selections: &'a [Selection],
     terminal: &'a Terminal,
-    /// The format of the first packets.
-    format: Format,
+    format: OutputFormat,
 }
 
 enum Sink {
@@ -52,10 +51,10 @@ struct Text {
 }
 
 impl<'a> Sinks<'a> {
-    /// Opens every destination, for packets of inputs that begin in this format. What files hold is there until they are begun.
+    /// Opens every destination, in this format. What files hold is there until they are begun.
     pub(super) fn open(
         selections: &'a [Selection],
-        format: Format,
+        format: OutputFormat,
         rotation: Option<(&Rotation, &HashSet<FileIdentity>)>,
         terminal: &'a Terminal,
     ) -> Result<(Sinks<'a>, Opening), Failure> {
@@ -72,7 +71,10 @@ impl<'a> Sinks<'a> {
             Output::Capture(path) => match rotation {
                 None => opening
                     .open(path)
-                    .map(|file| Sink::Capture(Box::new(file.writer(&path.to_string_lossy())))),
+                    .map(|file| {
+                        file.writer(&path.to_string_lossy()).compressed(NameHint::of(path).compression)
+                    })
+                    .map(|writer| Sink::Capture(Box::new(writer))),
                 Some((rotation, inputs)) => {
                     let first = rotation.first(path)?;
                     let writer = opening.open(&first)?.writer(&first.to_string_lossy());
@@ -107,11 +109,11 @@ impl<'a> Sinks<'a> {
         Ok(())
     }
 
-    /// Begins every capture in the format of the first packets, or in pcapng where its name says so, and gives the renderers that fit,
+    /// Begins every capture in its format, and gives the renderers that fit,
     /// with these numbers on lines, and these bytes below them; `cut` is how many bytes of a packet are written at most.
     pub(crate) fn begin(&mut self, numbers: Numbers, dump: Dump, cut: Option<u32>) -> Vec<Renderer> {
         let format = self.format;
-        let target = |path: &Path| names::cut_target(path, format, cut);
+        let target = |path: &Path| format.cut_target(path, cut);
         for (sink, selection) in self.sinks.iter_mut().zip(self.selections) {
             match (sink, &selection.output) {
                 (Sink::Capture(writer), Output::Capture(path)) => writer.begin(target(path)),

@@ -1,8 +1,8 @@
-//! Where nothing matches since all packets have a tag: how to look behind it.
+//! Where nothing matches since all packets have a tag: how to look behind it, by words or by the dialect `tagged`.
 
 use super::plan::Plan;
 use super::run::Totals;
-use crate::args::FilterArgs;
+use crate::args::{DialectName, FilterArgs, LanguageArgs};
 use crate::inputs;
 use crate::language;
 use crate::message::Message;
@@ -27,7 +27,8 @@ pub(super) fn hint(plan: &Plan, args: &FilterArgs, totals: &Totals) -> Option<Me
     let filter = &selection.filter;
     let has_word =
         |filter: &str| filter.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word));
-    if !is_asked || filter.is_empty() || filter.program().is_some() || has_word(filter) {
+    let looks_behind = args.language.dialect.contains(&DialectName::Tagged);
+    if !is_asked || looks_behind || filter.is_empty() || filter.program().is_some() || has_word(filter) {
         return None;
     }
     let mut look = Look::default();
@@ -45,17 +46,23 @@ pub(super) fn hint(plan: &Plan, args: &FilterArgs, totals: &Totals) -> Option<Me
     } else {
         format!("{prefix}{}", filter.trim())
     };
-    let compiled = language::compiler(linktype, &args.language, args.at).compile(&behind).ok()?;
-    let matching =
-        look.packets.iter().filter(|(packet, len)| compiled.matches_captured(packet, *len)).count();
+    let matches = |filter: &str, language: &LanguageArgs| {
+        let compiled = language::compiler(linktype, language, args.at).compile(filter);
+        compiled.is_ok_and(|compiled| {
+            look.packets.iter().any(|(packet, len)| compiled.matches_captured(packet, *len))
+        })
+    };
+    let mut tagged = args.language.clone();
+    tagged.dialect.push(DialectName::Tagged);
+    let so_does = if matches(filter, &tagged) { "; so does `--dialect tagged`" } else { "" };
     let tags = match kinds.first()? {
         LayerKind::Vlan => "a VLAN tag",
         LayerKind::Mpls => "an MPLS label",
         _ => "a PPPoE header",
     };
-    (matching > 0).then(|| {
+    matches(&behind, &args.language).then(|| {
         Message::note(format_args!(
-            "nothing matches, and all packets have {tags}: `{behind}` looks behind it, and matches"
+            "nothing matches, and all packets have {tags}: `{behind}` looks behind it, and matches{so_does}"
         ))
     })
 }

@@ -23,19 +23,18 @@ impl Window {
         self.since.is_none() && self.until.is_none() && self.range.is_none()
     }
 
-    /// Clears the bits of packets outside, of which `before` came before in their capture; `first_ns` is the time of the first of all. Returns
-    /// how many are left, if any could be cleared.
+    /// Clears the bits of packets outside, of which `before` came before in their capture; `first_ns` is the time of the first of all.
     pub(super) fn clear(
         &self,
         bits: &mut [u64; WORDS],
         batch: &Batch<'_>,
         before: u64,
         first_ns: &mut Option<i64>,
-    ) -> Option<u64> {
+    ) {
         if self.is_whole() {
-            return None;
+            return;
         }
-        let first = batch.packets().first()?;
+        let Some(first) = batch.packets().first() else { return };
         let first_ns = *first_ns.get_or_insert_with(|| batch.timestamp_ns(first));
         let since = self.since.map(|since| since.at(first_ns));
         let until = self.until.map(|until| until.at(first_ns));
@@ -54,6 +53,5 @@ impl Window {
                 bits[word] &= !bit;
             }
         }
-        Some(bits.iter().map(|word| u64::from(word.count_ones())).sum())
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &MatchArgs, terminal: &Terminal) -> Result<Outcome, Fail
         jobs: args.jobs,
         number: args.number,
         dump: Dump::default(),
+        merges: false,
         by_input: false,
         progress: args.progress,
     };

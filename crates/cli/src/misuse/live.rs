@@ -39,7 +39,7 @@ pub(super) fn of_captures(words: &[OsString]) -> Option<String> {
 fn parsed(words: &[OsString]) -> Option<FilterArgs> {
     let line = ["sluss", "filter"].map(OsString::from).into_iter().chain(words.iter().cloned());
     match Cli::try_parse_from(line).ok()?.command {
-        Command::Filter(args) => Some(args),
+        Command::Filter(args) => Some(*args),
         _ => None,
     }
 }

@@ -110,6 +110,22 @@ pub fn scratch(name: &str) -> PathBuf {
     path
 }
 
+/// The packets of a capture: times, lengths and bytes.
+pub fn packets(path: &Path) -> Vec<String> {
+    let output = run(&["filter", "-xx", "", arg(path)]);
+    let fields =
+        stdout(&run(&["filter", "--fields", "frame.time_epoch,frame.len,frame.cap_len", "", arg(path)]));
+    let text = stdout(&output);
+    let mut bytes: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match bytes.last_mut() {
+            Some(last) if line.starts_with('\t') => last.push_str(line),
+            _ => bytes.push(String::new()),
+        }
+    }
+    fields.lines().zip(bytes).map(|(fields, bytes)| format!("{fields} {bytes}")).collect()
+}
+
 /// A path as an argument.
 pub fn arg(path: &Path) -> &str {
     path.to_str().expect("test paths are UTF-8")

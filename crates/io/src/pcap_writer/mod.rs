@@ -207,7 +207,7 @@ impl PcapWriter {
             Format::Pcap => NamedFormat::Pcap,
             Format::Pcapng => NamedFormat::Pcapng,
         };
-        NameHint::misnamed(&self.path, format, None).map(|text| OptionWarning::new("path", text))
+        NameHint::misnamed(&self.path, format, None, None).map(|text| OptionWarning::new("path", text))
     }
 
     fn snaplen(&self) -> usize {

@@ -10,9 +10,9 @@ use crate::ir::Size;
 use crate::syntax::ast::RelOp;
 use wire::LinkType;
 
-const VLAN_MAX: u32 = 0xfff;
-const LABEL_MAX: u32 = 0xf_ffff;
-const SESSION_MAX: u32 = 0xffff;
+pub(super) const VLAN_MAX: u32 = 0xfff;
+pub(super) const LABEL_MAX: u32 = 0xf_ffff;
+pub(super) const SESSION_MAX: u32 = 0xffff;
 
 /// Bytes of a VLAN tag, of an MPLS label, of the PPPoE header, of PPP's protocol field.
 const TAG: u32 = 4;
@@ -23,6 +23,9 @@ const PPP_PROTOCOL: u32 = 2;
 impl Lowerer<'_> {
     /// `vlan [id]`: any of the three tags in use.
     pub(crate) fn vlan(&mut self, ids: &[(u32, u32)]) -> Result {
+        if let Some(tags) = self.tags() {
+            return self.tagged_vlan(ids, &tags);
+        }
         if self.layers.mpls_depth > 0 {
             return Err(self.error(Code::Encapsulation, "`vlan` cannot be told inside MPLS"));
         }
@@ -65,6 +68,9 @@ impl Lowerer<'_> {
     /// `mpls [label]`: the first one by the link layer's type, further ones by the bottom-of-stack bit of the one
     /// before.
     pub(crate) fn mpls(&mut self, label: Option<u32>) -> Result {
+        if let Some(tags) = self.tags() {
+            return self.tagged_mpls(label, &tags);
+        }
         self.check_number("MPLS label", label, LABEL_MAX)?;
         let mut test = match self.layers.linktype {
             _ if self.layers.mpls_depth > 0 => {
@@ -108,6 +114,9 @@ impl Lowerer<'_> {
 
     /// `pppoes [session]`: PPP, without HDLC framing, behind the PPPoE header.
     pub(crate) fn pppoes(&mut self, session: Option<u32>) -> Result {
+        if let Some(tags) = self.tags() {
+            return self.tagged_pppoes(session, &tags);
+        }
         self.check_number("PPPoE session", session, SESSION_MAX)?;
         let mut test = self.linktype(ethertype::PPPOES)?;
         if let Some(session) = session {

@@ -75,7 +75,7 @@ pub(crate) struct KeyProgram {
 /// The program for packets of a link type; `None` where fields are not always where they are in others, or what is carried is not told apart.
 pub(crate) fn lower_key(wanted: Wanted, options: &Options<'_>, clock: Clock) -> Result<Option<KeyProgram>> {
     let mut lowerer = Lowerer::new(options, Tree::with_capacity(NODES_LIKELY), clock, Padding::Counted)?;
-    if !link::is_plain(lowerer.outermost) {
+    if lowerer.layers.is_tagged || !link::is_plain(lowerer.outermost) {
         return Ok(None);
     }
     let mut key = Key { lowerer: &mut lowerer, clauses: Vec::new(), leaves: LeafTable::default(), wanted };

@@ -59,6 +59,8 @@ pub(crate) struct Layers {
     pub(crate) tunnel_depth: u32,
     /// Whether `geneve` was the last to open a new link layer.
     pub(crate) is_geneve: bool,
+    /// Whether tags and labels of this link layer are looked behind: the `tagged` dialect.
+    pub(crate) is_tagged: bool,
 }
 
 impl Layers {
@@ -77,6 +79,7 @@ impl Layers {
             mpls_depth: 0,
             tunnel_depth: 0,
             is_geneve: false,
+            is_tagged: false,
         }
     }
 
@@ -88,6 +91,7 @@ impl Layers {
         self.linktype = linktype;
         self.linkhdr = linkhdr;
         self.is_geneve = false;
+        self.is_tagged = false;
     }
 }
 

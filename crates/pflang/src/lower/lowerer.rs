@@ -11,6 +11,7 @@ use super::large::LargeSet;
 use super::layers::{Layers, Offset, Rel};
 use super::net::Net6;
 use super::parts::Record;
+use super::tagged::Tags;
 use super::{Options, Result};
 use crate::Span;
 use crate::clock::Clock;
@@ -50,6 +51,8 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) filter: Span,
     /// The primitive at hand.
     pub(crate) span: Span,
+    /// Where tags and labels are that are looked behind.
+    pub(super) tags: Option<Tags>,
     /// Layers to come back to.
     pub(crate) snapshots: Vec<Layers>,
     pub(crate) scope: Scope,
@@ -88,6 +91,7 @@ impl<'a> Lowerer<'a> {
             tree,
             filter: Span::default(),
             span: Span::default(),
+            tags: None,
             snapshots: Vec::new(),
             scope: if options.dialect.scoped { Scope::Parenthesis } else { Scope::Filter },
             record: None,

@@ -13,6 +13,7 @@
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
 //! set        `in { … }`                            parts      what each part is lowered to
 //! select     conditions and choices as numbers     print      the tree as text
+//! tagged     the dialect that looks behind tags
 //! instead    what can be asked where a link type lacks what is asked for
 //! ```
 //!
@@ -49,6 +50,7 @@ mod program;
 mod proto;
 mod select;
 mod set;
+mod tagged;
 mod tunnel;
 mod walk;
 mod wlan;

@@ -25,6 +25,7 @@ pub(crate) mod ethertype {
     pub(crate) const IPX: u32 = 0x8137;
     pub(crate) const IPV6: u32 = 0x86dd;
     pub(crate) const MPLS: u32 = 0x8847;
+    pub(crate) const MPLS_MULTICAST: u32 = 0x8848;
     pub(crate) const PPPOED: u32 = 0x8863;
     pub(crate) const PPPOES: u32 = 0x8864;
     pub(crate) const VLAN_AD: u32 = 0x88a8;
@@ -57,6 +58,7 @@ pub(crate) mod ppp {
     pub(crate) const BRPDU: u32 = 0x0031;
     pub(crate) const IPV6: u32 = 0x0057;
     pub(crate) const MPLS: u32 = 0x0281;
+    pub(crate) const MPLS_MULTICAST: u32 = 0x0283;
 }
 
 /// IP protocol numbers.

@@ -173,7 +173,7 @@ impl Lowerer<'_> {
         Ok(self.all(&all))
     }
 
-    fn within(&mut self, value: ValueId, low: u32, high: u32) -> TreeId {
+    pub(super) fn within(&mut self, value: ValueId, low: u32, high: u32) -> TreeId {
         if low == high {
             return self.relation_k(RelOp::Eq, value, low);
         }

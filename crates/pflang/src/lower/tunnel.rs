@@ -173,7 +173,11 @@ impl Lowerer<'_> {
     pub(super) fn is_outer_ip4(&mut self, four: TreeId) -> Result<ValueId> {
         let (ip4, ip6) = (self.linktype(ethertype::IP)?, self.linktype(ethertype::IPV6)?);
         let tells = self.tree.node(ip4) != self.tree.node(ip6);
-        Ok(if tells { self.as_number(ip4) } else { self.as_number_where_reached(four) })
+        Ok(match self.tags() {
+            Some(tags) => self.tagged_is_ip4(&tags),
+            None if tells => self.as_number(ip4),
+            None => self.as_number_where_reached(four),
+        })
     }
 
     /// The test of the header behind a UDP header.

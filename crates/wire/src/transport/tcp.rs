@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bytes::{put, u16_at, u32_at};
-use crate::checksum::Addresses;
+use crate::checksum::{self, Addresses};
 use crate::ip::protocol;
 
 /// A TCP header.
@@ -97,6 +97,113 @@ impl<'a> Tcp<'a> {
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.bytes.get(self.header_len().max(Tcp::LEN)..).unwrap_or_default()
+    }
+}
+
+/// A TCP header that can be changed in place.
+///
+/// ```
+/// use wire::checksum::Addresses;
+/// use wire::transport::{TcpFlags, TcpHeader, TcpMut};
+/// let addresses = Addresses::V4 { src: [192, 0, 2, 1].into(), dst: [192, 0, 2, 2].into() };
+/// let flags = TcpFlags(TcpFlags::SYN);
+/// let mut segment =
+///     TcpHeader { src_port: 40_000, dst_port: 80, seq: 7, ack: 0, flags, window: 1000 }.to_bytes();
+/// let mut tcp = TcpMut::new(&mut segment).unwrap();
+/// tcp.fill_checksum(addresses);
+/// tcp.change_dst_port(8080); // and the checksum with it
+/// assert!(tcp.view().is_checksum_right(addresses));
+/// ```
+#[derive(Debug)]
+pub struct TcpMut<'a> {
+    bytes: &'a mut [u8],
+}
+
+impl<'a> TcpMut<'a> {
+    /// A view of a segment, if the fixed part of its header is whole.
+    #[inline]
+    #[must_use]
+    pub fn new(bytes: &'a mut [u8]) -> Option<TcpMut<'a>> {
+        (bytes.len() >= Tcp::LEN).then_some(TcpMut { bytes })
+    }
+
+    /// What the header says now.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> Tcp<'_> {
+        Tcp { bytes: self.bytes }
+    }
+
+    /// Sets the source port, and keeps the checksum as right as it was (RFC 1624).
+    #[inline]
+    pub fn change_src_port(&mut self, port: u16) {
+        self.change(0, port);
+    }
+
+    /// The same of the destination port.
+    #[inline]
+    pub fn change_dst_port(&mut self, port: u16) {
+        self.change(2, port);
+    }
+
+    /// The same of the number of the first byte.
+    #[inline]
+    pub fn change_seq(&mut self, seq: u32) {
+        self.change_wide(4, seq);
+    }
+
+    /// The same of the number of the next byte expected.
+    #[inline]
+    pub fn change_ack(&mut self, ack: u32) {
+        self.change_wide(8, ack);
+    }
+
+    /// The same of the flags.
+    #[inline]
+    pub fn change_flags(&mut self, flags: TcpFlags) {
+        self.change(12, u16::from_be_bytes([self.bytes[12], flags.0]));
+    }
+
+    /// The same of the receive window.
+    #[inline]
+    pub fn change_window(&mut self, window: u16) {
+        self.change(14, window);
+    }
+
+    /// Keeps the checksum as right as it was where the addresses around the segment change.
+    pub fn change_addresses(&mut self, old: Addresses, new: Addresses) {
+        self.set_checksum(old.update(self.view().checksum(), new));
+    }
+
+    /// Sets the checksum.
+    #[inline]
+    pub fn set_checksum(&mut self, checksum: u16) {
+        put(self.bytes, 16, checksum.to_be_bytes());
+    }
+
+    /// Computes the checksum for a segment between these addresses, all of which the view must hold, and sets it.
+    pub fn fill_checksum(&mut self, addresses: Addresses) {
+        self.set_checksum(0);
+        self.set_checksum(addresses.checksum(protocol::TCP, self.bytes));
+    }
+
+    /// What [`Tcp::payload`] is.
+    #[inline]
+    #[must_use]
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let header_len = self.view().header_len().max(Tcp::LEN);
+        self.bytes.get_mut(header_len..).unwrap_or_default()
+    }
+
+    fn change_wide(&mut self, at: usize, new: u32) {
+        self.change(at, (new >> 16) as u16);
+        self.change(at + 2, new as u16);
+    }
+
+    fn change(&mut self, at: usize, new: u16) {
+        let old = u16_at(self.bytes, at).unwrap_or_default();
+        put(self.bytes, at, new.to_be_bytes());
+        self.set_checksum(checksum::update(self.view().checksum(), old, new));
     }
 }
 
@@ -194,6 +301,44 @@ mod tests {
         assert!(!Tcp::new(&segment).unwrap().is_checksum_right(ip.addresses()));
         segment[3] ^= 1;
         assert!(!Tcp::new(&segment[..36]).unwrap().is_checksum_right(ip.addresses()), "cut");
+    }
+
+    #[test]
+    fn what_changes_keeps_the_checksum_as_right_as_it_was() {
+        let packet = from_hex(SYN);
+        let ip = Ipv4::new(&packet).unwrap();
+        let addresses = ip.addresses();
+        for number in 0..=u16::MAX {
+            let mut segment = ip.payload().to_vec();
+            let mut tcp = TcpMut::new(&mut segment).unwrap();
+            tcp.change_src_port(number);
+            tcp.change_dst_port(!number);
+            tcp.change_seq(u32::from(number) * 0x1_0001);
+            tcp.change_ack(0xffff_0000 | u32::from(number));
+            tcp.change_flags(TcpFlags(number as u8));
+            tcp.change_window(number.swap_bytes());
+            assert!(tcp.view().is_checksum_right(addresses), "{number}");
+            let new = Addresses::V4 { src: u32::from(number).into(), dst: [10, 0, 0, 1].into() };
+            tcp.change_addresses(addresses, new);
+            assert!(tcp.view().is_checksum_right(new), "{number}");
+            let view = tcp.view();
+            assert_eq!(
+                (view.src_port(), view.dst_port(), view.window()),
+                (number, !number, number.swap_bytes())
+            );
+            assert_eq!((view.seq(), view.flags()), (u32::from(number) * 0x1_0001, TcpFlags(number as u8)));
+            assert_eq!((view.ack(), view.header_len()), (0xffff_0000 | u32::from(number), 40));
+        }
+        let mut segment = ip.payload().to_vec();
+        segment[30] ^= 1;
+        let mut tcp = TcpMut::new(&mut segment).unwrap();
+        tcp.change_dst_port(9);
+        assert!(!tcp.view().is_checksum_right(addresses), "one that is wrong stays so");
+        tcp.fill_checksum(addresses);
+        assert!(tcp.view().is_checksum_right(addresses));
+        assert!(TcpMut::new(&mut [0; 19]).is_none());
+        let mut cut = [0xf0; 20];
+        assert!(TcpMut::new(&mut cut).unwrap().payload_mut().is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! UDP headers (RFC 768).
 
 use crate::bytes::{put, u16_at};
-use crate::checksum::Addresses;
+use crate::checksum::{self, Addresses};
 use crate::ip::protocol;
 
 /// A UDP header.
@@ -114,6 +114,35 @@ impl<'a> UdpMut<'a> {
         Udp { bytes: self.bytes }
     }
 
+    /// Sets the source port, and keeps the checksum as right as it was (RFC 1624). No checksum stays none.
+    #[inline]
+    pub fn change_src_port(&mut self, port: u16) {
+        self.change(0, port);
+    }
+
+    /// The same of the destination port.
+    #[inline]
+    pub fn change_dst_port(&mut self, port: u16) {
+        self.change(2, port);
+    }
+
+    /// Keeps the checksum as right as it was where the addresses around the datagram change.
+    pub fn change_addresses(&mut self, old: Addresses, new: Addresses) {
+        if self.view().checksum() != 0 {
+            let checksum = old.update(self.view().checksum(), new);
+            self.set_checksum(sent(checksum));
+        }
+    }
+
+    fn change(&mut self, at: usize, new: u16) {
+        let old = u16_at(self.bytes, at).unwrap_or_default();
+        put(self.bytes, at, new.to_be_bytes());
+        if self.view().checksum() != 0 {
+            let checksum = checksum::update(self.view().checksum(), old, new);
+            self.set_checksum(sent(checksum));
+        }
+    }
+
     /// Sets the length of header and payload.
     #[inline]
     pub fn set_len(&mut self, len: u16) {
@@ -134,11 +163,8 @@ impl<'a> UdpMut<'a> {
     pub fn fill_checksum(&mut self, addresses: Addresses) -> Option<()> {
         self.view().datagram()?;
         self.set_checksum(0);
-        let checksum = match addresses.checksum(protocol::UDP, self.view().datagram()?) {
-            0 => 0xffff,
-            checksum => checksum,
-        };
-        self.set_checksum(checksum);
+        let checksum = addresses.checksum(protocol::UDP, self.view().datagram()?);
+        self.set_checksum(sent(checksum));
         Some(())
     }
 
@@ -148,6 +174,11 @@ impl<'a> UdpMut<'a> {
     pub fn payload_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[Udp::LEN..]
     }
+}
+
+/// A checksum as it is sent: 0 means none.
+fn sent(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
 }
 
 /// A UDP header as values, to write one.
@@ -242,6 +273,35 @@ mod tests {
         assert!(Udp::new(&[0; 7]).is_none() && UdpMut::new(&mut [0; 7]).is_none());
         assert!(UdpHeader::carrying(65527, 1, 2).is_some_and(|header| header.len == 65535));
         assert_eq!(UdpHeader::carrying(65528, 1, 2), None);
+    }
+
+    #[test]
+    fn what_changes_keeps_the_checksum_as_right_as_it_was() {
+        let packet = from_hex(QUESTION);
+        let ip = Ipv4::new(&packet).unwrap();
+        let old = ip.addresses();
+        let Addresses::V4 { dst, .. } = old else { unreachable!() };
+        for number in 0..=u16::MAX {
+            let mut datagram = ip.payload().to_vec();
+            let mut udp = UdpMut::new(&mut datagram).unwrap();
+            udp.change_src_port(number);
+            udp.change_dst_port(number ^ 0x5a5a);
+            let src = Ipv4Addr::from(u32::from(number).wrapping_mul(0x1_0003));
+            let new = Addresses::V4 { src, dst };
+            udp.change_addresses(old, new);
+            assert!(udp.view().is_checksum_right(new) && udp.view().checksum() != 0, "{number}");
+            assert_eq!((udp.view().src_port(), udp.view().dst_port()), (number, number ^ 0x5a5a));
+        }
+        // One that is wrong stays so, and none stays none.
+        let mut datagram = ip.payload().to_vec();
+        datagram[20] ^= 1;
+        let mut udp = UdpMut::new(&mut datagram).unwrap();
+        udp.change_dst_port(5353);
+        assert!(!udp.view().is_checksum_right(old));
+        udp.set_checksum(0);
+        udp.change_dst_port(53);
+        udp.change_addresses(old, Addresses::V4 { src: dst, dst });
+        assert_eq!(udp.view().checksum(), 0);
     }
 
     #[test]

@@ -212,6 +212,9 @@ enum Note {
 impl Note {
     fn text(self, dialect: Dialect) -> &'static str {
         match self {
+            Note::Encapsulation if dialect.tagged => {
+                "All is looked for behind the tags and labels of a frame; a number is that of any of them."
+            }
             Note::Encapsulation if dialect.scoped => {
                 "What stands to the right of a tag or tunnel, up to an `or` or the end of its parenthesis or `not`, is looked for behind it."
             }

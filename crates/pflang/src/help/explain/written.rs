@@ -40,7 +40,7 @@ impl<'a> Written<'a> {
             unguarded,
             dialect,
             names,
-            depths: depths(ast, dialect.scoped),
+            depths: if dialect.tagged { HashMap::new() } else { depths(ast, dialect.scoped) },
         };
         // Most filters have none.
         if source.contains("0x") || source.contains("0X") {

@@ -21,7 +21,7 @@ const COOKED_802_3: u32 = 1;
 const COOKED_802_2: u32 = 4;
 
 impl Lowerer<'_> {
-    pub(super) fn ethernet_linktype(&mut self, proto: u32) -> TreeId {
+    pub(in crate::lower) fn ethernet_linktype(&mut self, proto: u32) -> TreeId {
         // Geneve says what it carries even where it carries no Ethernet header.
         let guard = if self.layers.is_geneve { None } else { self.prev_link_check() };
         let carried = self.ether_type_or_llc(proto);

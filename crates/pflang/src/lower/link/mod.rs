@@ -23,6 +23,7 @@ use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::RelOp;
 pub(crate) use direction::Direction;
+pub(super) use ppp::ppp_equivalent;
 use table::{Carries, Radio};
 use wire::LinkType;
 
@@ -47,6 +48,7 @@ impl Lowerer<'_> {
         match link.carries {
             Carries::Wlan(radio) => self.wlan_layers(radio),
             Carries::Pflog => self.pflog_layers(),
+            Carries::Ethernet if self.options.dialect.tagged => self.look_behind_tags(),
             _ => {}
         }
         Ok(())
@@ -57,6 +59,9 @@ impl Lowerer<'_> {
     pub(crate) fn linktype(&mut self, proto: u32) -> Result {
         if self.layers.mpls_depth > 0 {
             return self.mpls_linktype(proto);
+        }
+        if let Some(tags) = self.tags() {
+            return self.tagged_linktype(proto, &tags);
         }
         Ok(match table::link(self.layers.linktype).carries {
             Carries::Ethernet => self.ethernet_linktype(proto),

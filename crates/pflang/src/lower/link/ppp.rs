@@ -32,7 +32,12 @@ impl Lowerer<'_> {
 /// The PPP protocol number (IANA's list) for an Ethernet type or service access point. One without an equivalent
 /// means itself: `mpls` on PPP asks for a PPP number, and so may `ether proto`.
 fn ppp_number(proto: u32) -> u32 {
-    match proto {
+    ppp_equivalent(proto).unwrap_or(proto)
+}
+
+/// The same, where there is an equivalent.
+pub(in crate::lower) fn ppp_equivalent(proto: u32) -> Option<u32> {
+    Some(match proto {
         ethertype::IP => ppp::IP,
         ethertype::IPV6 => ppp::IPV6,
         ethertype::DECNET => ppp::DECNET,
@@ -41,6 +46,6 @@ fn ppp_number(proto: u32) -> u32 {
         sap::ISO => ppp::OSI,
         sap::STP => ppp::BRPDU,
         sap::IPX => ppp::IPX,
-        other => other,
-    }
+        _ => return None,
+    })
 }
