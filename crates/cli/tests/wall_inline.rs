@@ -6,7 +6,7 @@ use common::{arg, say, scratch, sluss};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -39,6 +39,11 @@ const SERVER: [&str; 2] = ["192.0.2.2", "2001:db8::2"];
 impl Bench {
     /// Lays cables, and runs a wall with this policy between them while `test` runs.
     fn run(name: &str, policy: &str, test: impl FnOnce(&mut Bench)) {
+        Bench::run_with(name, policy, &[], test);
+    }
+
+    /// The same, with more flags for the wall.
+    fn run_with(name: &str, policy: &str, flags: &[&str], test: impl FnOnce(&mut Bench)) {
         let tools = [("curl", "curl"), ("python3", "python3"), ("openssl", "openssl")];
         if !has(name, &tools) {
             return;
@@ -48,7 +53,7 @@ impl Bench {
         fs::write(folder.join("policy.toml"), policy).unwrap();
         let mut bench = Bench { client, middle, server, folder, wall: None, servers: Vec::new() };
         bench.cables();
-        bench.start();
+        bench.start(flags);
         test(&mut bench);
         bench.stop();
     }
@@ -75,12 +80,13 @@ impl Bench {
         self.folder.join("control")
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, flags: &[&str]) {
         let words = format!(
-            "{} wall run {} --inline lan wan --control {} --json",
+            "{} wall run {} --inline lan wan --control {} --json{}",
             env!("CARGO_BIN_EXE_sluss"),
             arg(&self.policy()),
             arg(&self.control()),
+            flags.iter().map(|flag| format!(" {flag}")).collect::<String>(),
         );
         let output = fs::File::create(self.folder.join("output")).unwrap();
         let errors = fs::File::create(self.folder.join("errors")).unwrap();
@@ -369,4 +375,111 @@ fn what_is_missing_is_told() {
         assert!(errors.contains(what), "{words:?}: {errors}");
         assert_eq!(output.status.code(), Some(code), "{words:?}: {errors}");
     }
+}
+
+const POLICY_OF_COUNTS: &str = "dpi = 'own'
+rules = '''
+tcp port 8081 => drop
+app HTTP and tcp port 8082 => reject
+udp and flow_count > 6 => accept
+udp => accept
+otherwise => accept
+'''";
+
+/// What the wall counts of a fixed exchange between several hosts: transfers, fragments, what is dropped and rejected.
+fn counted(name: &str, workers: &[&str]) -> Option<Value> {
+    let mut counts = None;
+    Bench::run_with(name, POLICY_OF_COUNTS, workers, |bench| {
+        for host in 10..18 {
+            bench.client.run(&format!("ip address add 192.0.2.{host}/24 dev c0"));
+        }
+        let bytes: Vec<u8> =
+            (0..50_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+        fs::write(bench.folder.join("large"), &bytes).unwrap();
+        bench.serve(HTTP_SERVER, 8080);
+        bench.serve("python3 -m http.server 8082 --bind ::", 8082);
+        let to = bench.folder.join("fetched");
+        let (output, _) = bench.curl(&format!("http://192.0.2.2:8080/large -o {}", arg(&to)));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(fs::read(&to).unwrap() == bytes, "the file differs");
+        let sink = bench.server.enter(|| UdpSocket::bind("192.0.2.2:5000").unwrap());
+        sink.set_read_timeout(Some(PATIENCE)).unwrap();
+        for host in 10..18 {
+            let (output, _) =
+                bench.curl(&format!("--interface 192.0.2.{host} http://192.0.2.2:8080/policy.toml"));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let (output, _) =
+                bench.curl(&format!("--interface 192.0.2.{host} http://192.0.2.2:8082/policy.toml"));
+            assert_eq!(output.status.code(), Some(56), "{}", String::from_utf8_lossy(&output.stderr));
+            let client = bench.client.enter(|| UdpSocket::bind(format!("192.0.2.{host}:4000")).unwrap());
+            // Four fragments, which go where the rest of their flow goes.
+            let datagram = [host as u8; 5000];
+            for _ in 0..3 {
+                client.send_to(&datagram, "192.0.2.2:5000").unwrap();
+                let mut received = [0; 6000];
+                let len = sink.recv(&mut received).unwrap();
+                assert!(received[..len] == datagram, "a datagram differs");
+            }
+            let refused = "192.0.2.2:8081".parse().unwrap();
+            let connected = bench
+                .client
+                .enter(|| TcpStream::connect_timeout(&refused, Duration::from_millis(300)).is_ok());
+            assert!(!connected);
+        }
+        let told: u64 = bench.stats()["rules"].as_array().unwrap().len() as u64;
+        assert_eq!(told, 5);
+        counts = Some(bench.stop());
+    });
+    counts
+}
+
+#[test]
+fn several_workers_judge_and_count_as_one_does() {
+    let Some(one) = counted("inline-one-worker", &[]) else { return };
+    let Some(two) = counted("inline-workers", &["--workers", "3"]) else { return };
+    // Of connections, packets depend on how the kernel cuts and acknowledges; of datagrams, on nothing.
+    let rule = |counts: &Value, at: usize, key: &str| counts["rules"][at][key].as_u64().unwrap();
+    // Of the twelve fragments of each of the eight flows, six are its seventh packet or later: no fragment was judged apart from its flow.
+    for at in [2, 3] {
+        assert_eq!((rule(&one, at, "packets"), rule(&two, at, "packets")), (48, 48));
+        assert_eq!(rule(&one, at, "bytes"), rule(&two, at, "bytes"));
+    }
+    for counts in [&one, &two] {
+        assert!(rule(counts, 0, "packets") >= 8 && rule(counts, 1, "packets") >= 8, "{counts}");
+        assert_eq!(counts["generation"].as_u64(), Some(1), "{counts}");
+        let sum =
+            ["accepted", "dropped", "rejected"].iter().map(|key| counts[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(counts["total"].as_u64(), Some(sum), "{counts}");
+    }
+}
+
+#[test]
+fn all_workers_take_another_policy_and_share_its_limits() {
+    let policy = "dpi = 'own'\nrules = '''\nudp port 5000 and limit 1/h burst 5 => accept\nudp => drop\notherwise => accept\n'''";
+    Bench::run_with("inline-workers-reload", policy, &["--workers", "2"], |bench| {
+        let send = |bench: &Bench| {
+            for host in 10..20 {
+                let client = bench.client.enter(|| UdpSocket::bind(format!("192.0.2.{host}:0")).unwrap());
+                client.send_to(b"x", "192.0.2.2:5000").unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        for host in 10..20 {
+            bench.client.run(&format!("ip address add 192.0.2.{host}/24 dev c0"));
+        }
+        let count = |stats: &Value, at: usize| stats["rules"][at]["packets"].as_u64().unwrap_or(0);
+        send(bench);
+        bench.wait("ten datagrams", || {
+            let stats = bench.stats();
+            count(&stats, 0) + count(&stats, 1) == 10
+        });
+        assert_eq!(count(&bench.stats(), 0), 5);
+        // The limit keeps what is left of it: nothing.
+        let output = bench.command(&["wall", "reload", arg(&bench.control())]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        send(bench);
+        bench.wait("ten more", || count(&bench.stats(), 1) == 10);
+        let last = bench.stop();
+        assert_eq!((count(&last, 0), last["generation"].as_u64()), (0, Some(2)), "{last}");
+    });
 }

@@ -184,7 +184,8 @@ impl Class for L7Wall {
             ledger: self.control.as_ref().map(Control::ledger),
             ..Settings::default()
         };
-        let new = |asks: bool| Judge::new(Arc::clone(&policy), settings(asks));
+        let workers = self.control.as_ref().map_or(1, Control::workers);
+        let new = |asks: bool| Judge::of_workers(Arc::clone(&policy), settings(asks), workers);
         let identify = policy.settings().dpi;
         let (judge, without_ndpi) = match (identify, new(identify != Identify::Own)) {
             (_, Ok(judge)) => (judge, None),
@@ -197,6 +198,10 @@ impl Class for L7Wall {
             }
             (_, Err(error)) => return Err(OptionError::new("policy", error)),
         };
+        let mut judge = judge;
+        if let Some(control) = &self.control {
+            judge.share_limits(control.limits());
+        }
         let mut running = Running {
             judge,
             control: self.control.clone(),
@@ -291,8 +296,10 @@ impl Running {
         self.ways = [self.judge.way(Some(south), Some(north)), self.judge.way(Some(north), Some(south))];
         let (policy, generation) = self.judge.policy();
         let settings = policy.settings();
-        self.reply_limit = self.reply_limit.changed(settings.rejects.pps, settings.rejects.pps);
-        self.event_limit = self.event_limit.changed(settings.records.pps, settings.records.pps);
+        let workers = self.control.as_ref().map_or(1, |control| control.workers() as u64);
+        let [replies, events] = [settings.rejects.pps, settings.records.pps].map(|pps| pps.div_ceil(workers));
+        self.reply_limit = self.reply_limit.changed(replies, replies);
+        self.event_limit = self.event_limit.changed(events, events);
         self.counters.generation.set(generation.into());
     }
 
@@ -309,8 +316,7 @@ impl Running {
             self.counters.ndpi_restarts.set(worker.respawns);
         }
         if let Some(control) = &self.control {
-            let (policy, generation) = self.judge.policy();
-            control.set_counts(self.judge.counts(), policy, generation);
+            control.set_counts(self.judge.counts(), self.judge.policy().0);
             let lost = control.add_events(&mut self.events);
             self.counters.events_lost.add(lost);
         }

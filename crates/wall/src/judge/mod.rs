@@ -150,6 +150,27 @@ impl Counts {
         }
     }
 
+    /// Adds those of another worker that judges by the same policy.
+    pub(crate) fn merge(&mut self, other: &Counts) {
+        let Counts { actions, rules, default, undecided, not_ip, faults, stateless } = other;
+        let sum = |ours: &mut [Count], others: &[Count]| {
+            for (count, other) in ours.iter_mut().zip(others) {
+                count.packets += other.packets;
+                count.bytes += other.bytes;
+            }
+        };
+        self.rules.resize(self.rules.len().max(rules.len()), Count::default());
+        sum(&mut self.rules, rules);
+        sum(&mut self.actions, actions);
+        sum(&mut self.faults, faults);
+        for (count, other) in
+            [(&mut self.default, default), (&mut self.undecided, undecided), (&mut self.not_ip, not_ip)]
+        {
+            sum(std::slice::from_mut(count), std::slice::from_ref(other));
+        }
+        self.stateless += stateless;
+    }
+
     /// Packets that were judged in this way.
     #[must_use]
     pub fn packets(&self, action: Action) -> u64 {
@@ -163,10 +184,12 @@ pub struct Prepared {
     policy: Arc<Policy>,
     programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
+    /// Limits, which workers share.
+    limits: Arc<[Bucket]>,
 }
 
 /// Programs, and what they have answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Compiled {
     programs: Programs,
     /// With all that is known, and before it is known what the flow speaks.
@@ -187,7 +210,20 @@ impl Prepared {
     pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
         let programs =
             linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
-        Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
+        let (names, limits) = (Arc::new(NameTable::new(Arc::clone(&policy))), limits(&policy));
+        Prepared { programs, names, limits, policy }
+    }
+
+    /// The same for another worker: limits are shared, and nothing else that changes.
+    pub(crate) fn for_another(&self) -> Prepared {
+        let Prepared { policy, programs, limits, .. } = self;
+        let names = Arc::new(NameTable::new(Arc::clone(policy)));
+        Prepared { policy: Arc::clone(policy), programs: programs.clone(), names, limits: Arc::clone(limits) }
+    }
+
+    /// Limits, which workers share.
+    pub(crate) fn limits(&self) -> Arc<[Bucket]> {
+        Arc::clone(&self.limits)
     }
 
     /// The policy.
@@ -205,7 +241,7 @@ pub struct Judge {
     programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
     states: States,
-    limits: Vec<Bucket>,
+    limits: Arc<[Bucket]>,
     /// Whether applications of the policy's own have payloads.
     has_payloads: bool,
     categories: Vec<u32>,
@@ -240,9 +276,21 @@ impl Judge {
     /// # Errors
     /// As [`Spy::new`].
     pub fn new(policy: Arc<Policy>, settings: crate::spy::Settings) -> Result<Judge, SpyError> {
+        Judge::of_workers(policy, settings, 1)
+    }
+
+    /// One of so many workers that judge by a policy: the flows that it allows are divided among them.
+    ///
+    /// # Errors
+    /// As [`Spy::new`].
+    pub(crate) fn of_workers(
+        policy: Arc<Policy>,
+        settings: crate::spy::Settings,
+        workers: usize,
+    ) -> Result<Judge, SpyError> {
         let flows = policy.settings().flows;
         let flows = flow::Settings {
-            capacity: flows.max,
+            capacity: flows.max.div_ceil(workers.max(1)),
             timeouts: flows.timeouts,
             midstream: flows.midstream,
             checks_resets: true,
@@ -290,11 +338,9 @@ impl Judge {
 
     /// The same, with a policy that was made ready before.
     pub fn set_prepared(&mut self, prepared: Prepared) {
-        let Prepared { policy, programs, names } = prepared;
-        let old = std::mem::replace(&mut self.limits, limits(&policy));
-        for (limit, old) in self.limits.iter_mut().zip(&old) {
-            *limit = limit.with_state_of(old);
-        }
+        let Prepared { policy, programs, names, limits } = prepared;
+        limits.iter().zip(&*self.limits).for_each(|(limit, old)| limit.go_on_from(old));
+        self.limits = limits;
         self.spy.set_namer(Some(NameTable::namer(&names)));
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
@@ -304,6 +350,13 @@ impl Judge {
         (self.policy, self.programs, self.names) = (policy, programs, names);
         self.categories = categories();
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Counts in these limits from now on, which other workers count in as well: those of the policy at hand.
+    pub(crate) fn share_limits(&mut self, limits: Arc<[Bucket]>) {
+        if limits.len() == self.limits.len() {
+            self.limits = limits;
+        }
     }
 
     /// The flow of a packet, as it stands, if one is there.
@@ -618,7 +671,7 @@ impl Judge {
     }
 }
 
-fn limits(policy: &Policy) -> Vec<Bucket> {
+pub(crate) fn limits(policy: &Policy) -> Arc<[Bucket]> {
     policy.vocabulary().limits.iter().map(|rate| Bucket::new(*rate)).collect()
 }
 
