@@ -9,6 +9,8 @@
 //! | `rejected`, `dropped` | drops: what the policy says, where `drop` is not linked |
 //! | `monitored` | counts packets that go on in monitor mode, and would not |
 //! | `undecided` | counts packets that were judged before it was known what their flows speak |
+//! | `held` | counts packets that waited until it was known, or until they had waited long enough, which `held_too_long` counts |
+//! | `holding` | packets that wait |
 //! | `faults` | drops that `[fail]` says, where `drop` is not linked |
 //! | `not_ip` | counts packets that carry no IP |
 //! | `replies` | counts packets that tell the ends of a rejected flow |
@@ -32,9 +34,11 @@
 //! north_name = "wan"
 //! ```
 
+mod hold;
+
 use crate::control::{Control, Event};
 use crate::judge::{Basis, Judge, Verdict, Way};
-use crate::policy::{Identify, Mode, Policy};
+use crate::policy::{Identify, Mode, Policy, Undecided};
 use crate::reject::Replies;
 use crate::rules::Action;
 use crate::spy::{Settings, SpyError};
@@ -45,6 +49,8 @@ use engine::{
     Reporting, Roles, Setup,
 };
 use flow::EndReason;
+use flow::table::Slot;
+use hold::{Held, Holding};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +79,9 @@ const BURST: usize = 64;
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 /// How often counts and events are handed over, in nanoseconds: those of thousands of rules are copied.
 const TELL_EVERY_NS: u64 = 50_000_000;
+/// How often packets that wait are judged again, in nanoseconds; of few flows, at each tick.
+const JUDGE_AGAIN_EVERY_NS: u64 = 5_000_000;
+const FEW_FLOWS: usize = 256;
 
 impl L7Wall {
     fn read(&self) -> Result<Arc<Policy>, OptionError> {
@@ -115,6 +124,9 @@ pub struct Running {
     now_ns: u64,
     /// When counts were told last.
     told_ns: u64,
+    /// Packets that wait, and when they were judged again last.
+    holding: Holding,
+    judged_again_ns: u64,
 }
 
 #[derive(Debug)]
@@ -125,6 +137,9 @@ struct Counters {
     faults: Counter,
     monitored: Counter,
     undecided: Counter,
+    held: Counter,
+    held_too_long: Counter,
+    holding: Counter,
     not_ip: Counter,
     replies: Counter,
     limited: Counter,
@@ -149,6 +164,9 @@ impl Counters {
             faults: setup.rejects("faults"),
             monitored: setup.counter("monitored"),
             undecided: setup.counter("undecided"),
+            held: setup.counter("held"),
+            held_too_long: setup.counter("held_too_long"),
+            holding: setup.gauge("holding"),
             not_ip: setup.counter("not_ip"),
             replies: setup.counter("replies"),
             limited: setup.counter("replies_limited"),
@@ -199,6 +217,7 @@ impl Class for L7Wall {
             (_, Err(error)) => return Err(OptionError::new("policy", error)),
         };
         let mut judge = judge;
+        judge.can_hold();
         if let Some(control) = &self.control {
             judge.share_limits(control.limits());
         }
@@ -215,6 +234,8 @@ impl Class for L7Wall {
             without_ndpi,
             now_ns: setup.now_ns,
             told_ns: setup.now_ns,
+            holding: Holding::default(),
+            judged_again_ns: setup.now_ns,
         };
         running.follow_policy();
         Ok(running)
@@ -257,13 +278,25 @@ impl App for Running {
         if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
             self.judge.spy_mut().poll();
         }
+        let is_due = io.now_ns.saturating_sub(self.judged_again_ns) >= JUDGE_AGAIN_EVERY_NS;
+        if self.holding.packets() > 0 && (is_due || self.holding.flows() <= FEW_FLOWS) {
+            self.judged_again_ns = io.now_ns;
+            self.judge_again(io.now_ns, io.outputs, io.pool);
+        }
         if io.now_ns.saturating_sub(self.told_ns) >= TELL_EVERY_NS {
             self.told_ns = io.now_ns;
             self.tell();
         }
     }
 
-    fn stop(&mut self, _: &mut Io<'_>) {
+    fn held(&self) -> usize {
+        self.holding.packets()
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        for (slot, _) in self.holding.by_age(0, 0) {
+            self.release(slot, true, io.outputs, io.pool);
+        }
         self.judge.spy_mut().finish();
         self.tell();
     }
@@ -338,20 +371,96 @@ impl Running {
             let mut verdicts = [Verdict::NONE; BURST];
             let mut views = [NOTHING; BURST];
             for (view, packet) in views.iter_mut().zip(burst.iter()) {
-                let metadata = packet.metadata();
-                *view = flow::Packet {
-                    frame: packet.data(),
-                    linktype: LinkType::new(metadata.linktype.into()),
-                    time_ns: metadata.timestamp_ns,
-                    wire_len: packet.wire_len(),
-                };
+                *view = view_of(packet);
             }
             let count = burst.len();
             self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
-            for (packet, verdict) in burst.into_iter().zip(verdicts) {
-                self.carry_out(packet, verdict, (from, to), outputs, pool);
+            let holding = self.judge.take_holding();
+            let mut held = holding.held.into_iter().peekable();
+            let mut decided = holding.decided.into_iter().peekable();
+            for (number, (packet, verdict)) in burst.into_iter().zip(verdicts).enumerate() {
+                if let Some((_, slot)) = decided.next_if(|(at, _)| *at == number) {
+                    self.release(slot, false, outputs, pool);
+                }
+                match held.next_if(|(at, _)| *at == number) {
+                    Some((_, tag)) => self.hold(Held { packet, tag, ports: (from, to) }, outputs, pool),
+                    None => self.carry_out(packet, verdict, (from, to), outputs, pool),
+                }
             }
         }
+    }
+
+    /// Has a packet wait. If its flow has as many already, none of them waits on.
+    #[cold]
+    fn hold(&mut self, held: Held, outputs: &mut [Output], pool: &mut Pool) {
+        let Some(sight) = held.tag.sight else {
+            return self.judge_last(held, outputs, pool);
+        };
+        self.counters.held.add(1);
+        let packets_max = match self.judge.policy().0.settings().undecided {
+            Undecided::Hold(hold) => hold.packets,
+            _ => 0,
+        };
+        if self.holding.has_room(sight.slot, packets_max) {
+            self.holding.push(sight.slot, held, self.now_ns);
+        } else {
+            self.release(sight.slot, true, outputs, pool);
+            self.judge_last(held, outputs, pool);
+            self.judge.holds_none(sight.slot);
+        }
+        self.counters.holding.set(self.holding.packets() as u64);
+    }
+
+    /// Judges packets that wait again.
+    #[cold]
+    fn judge_again(&mut self, now_ns: u64, outputs: &mut [Output], pool: &mut Pool) {
+        self.judge.spy_mut().poll();
+        let longest_ns = match self.judge.policy().0.settings().undecided {
+            Undecided::Hold(hold) => hold.time_ns,
+            _ => 0,
+        };
+        for (slot, is_over) in self.holding.by_age(now_ns, longest_ns) {
+            // Packets of the next burst have to find room as well.
+            if outputs.iter().any(|output| output.allowance() <= BURST) {
+                return;
+            }
+            self.release(slot, is_over, outputs, pool);
+        }
+    }
+
+    /// Judges the packets of a flow that wait, in their order, as far as it is known what becomes of them; with `is_last`, all.
+    #[cold]
+    fn release(&mut self, slot: Slot, is_last: bool, outputs: &mut [Output], pool: &mut Pool) {
+        let Some(mut queue) = self.holding.take(slot) else { return };
+        while let Some(held) = queue.packets.pop_front() {
+            let Held { packet, tag, ports } = held;
+            match self.judge.again(&view_of(&packet), self.ways[ports.0], &tag, is_last) {
+                Some(verdict) => {
+                    self.counters.held_too_long.add(u64::from(verdict.basis == Basis::Undecided));
+                    self.carry_out(packet, verdict, ports, outputs, pool);
+                }
+                None => {
+                    queue.packets.push_front(Held { packet, tag, ports });
+                    break;
+                }
+            }
+        }
+        if queue.packets.is_empty() {
+            self.judge.holds_none(slot);
+        } else {
+            self.holding.put_back(slot, queue);
+        }
+        self.counters.holding.set(self.holding.packets() as u64);
+    }
+
+    /// Judges a packet that cannot wait on.
+    fn judge_last(&mut self, held: Held, outputs: &mut [Output], pool: &mut Pool) {
+        let Held { packet, tag, ports } = held;
+        if let Some(verdict) = self.judge.again(&view_of(&packet), self.ways[ports.0], &tag, true) {
+            self.counters.held_too_long.add(u64::from(verdict.basis == Basis::Undecided));
+            return self.carry_out(packet, verdict, ports, outputs, pool);
+        }
+        pool.free(packet, &self.counters.dropped.clone());
     }
 
     #[inline]
@@ -465,6 +574,21 @@ impl Running {
     }
 }
 
+/// A packet, to be judged.
+#[inline]
+fn view_of(packet: &Packet) -> flow::Packet<'_> {
+    let metadata = packet.metadata();
+    flow::Packet {
+        frame: packet.data(),
+        linktype: LinkType::new(metadata.linktype.into()),
+        time_ns: metadata.timestamp_ns,
+        wire_len: packet.wire_len(),
+    }
+}
+
 /// In the place of a packet to look at.
 const NOTHING: flow::Packet<'static> =
     flow::Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 0 };
+
+#[cfg(test)]
+mod tests;

@@ -121,6 +121,7 @@ pub fn basis_in_words(basis: Basis, policy: &Policy) -> String {
         },
         Basis::Default => "no rule takes it: `default`".to_owned(),
         Basis::Undecided => "it is not known yet what the flow speaks: `undecided`".to_owned(),
+        Basis::Held => "it waits until it is known what the flow speaks: `undecided`".to_owned(),
         Basis::NotIp => "it carries no IP: `not_ip`".to_owned(),
         Basis::Fault(fault) => format!("`fail.{}`", fault.name()),
     }
@@ -136,6 +137,7 @@ pub fn basis_object(basis: Basis, policy: &Policy) -> Value {
         }
         Basis::Default => json!({ "by": "default" }),
         Basis::Undecided => json!({ "by": "undecided" }),
+        Basis::Held => json!({ "by": "held" }),
         Basis::NotIp => json!({ "by": "not_ip" }),
         Basis::Fault(fault) => json!({ "by": format!("fail.{}", fault.name()) }),
     }

@@ -11,6 +11,8 @@
 //! What a packet does to its flow depends on its verdict: only packets that go on make a flow established, or its sender the initiator. So packets are judged one by one
 //! in their order, and the same verdicts come out however they are cut into bursts.
 //!
+//! Where packets are to wait until it is known what their flow speaks, [`Judge::burst`] says [`Basis::Held`] of them, and who has them asks [`Judge::again`].
+//!
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
 
 mod evidence;
@@ -23,6 +25,7 @@ pub use evidence::{Evidence, basis_in_words, basis_object};
 use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
 use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
+use flow::table::Slot;
 use flow::{NoFlow, Packet};
 use memo::Memo;
 use names::NameTable;
@@ -43,6 +46,8 @@ pub enum Basis {
     Default,
     /// A rule asks what the flow speaks, and that is not known yet.
     Undecided,
+    /// The same, and the packet waits until it is: this is no verdict yet, and not counted.
+    Held,
     /// The packet carries no IP.
     NotIp,
     /// Something could not be found out.
@@ -87,6 +92,9 @@ pub struct Verdict {
 impl Verdict {
     /// In the place of one that is not known yet.
     pub const NONE: Verdict = Verdict { action: Action::Drop, basis: Basis::Default };
+
+    /// The packet waits.
+    const HELD: Verdict = Verdict { action: Action::Drop, basis: Basis::Held };
 }
 
 /// By which interfaces packets come and go: their numbers, from [`Judge::way`].
@@ -137,11 +145,15 @@ impl Counts {
     }
 
     fn add(&mut self, packet: &Packet<'_>, verdict: &Verdict) {
+        if verdict.basis == Basis::Held {
+            return;
+        }
         self.actions[verdict.action as usize].add(packet);
         let count = match verdict.basis {
             Basis::Rule(rule) => self.rules.get_mut(rule as usize),
             Basis::Default => Some(&mut self.default),
             Basis::Undecided => Some(&mut self.undecided),
+            Basis::Held => None,
             Basis::NotIp => Some(&mut self.not_ip),
             Basis::Fault(fault) => Some(&mut self.faults[fault as usize]),
         };
@@ -246,12 +258,24 @@ pub struct Judge {
     has_payloads: bool,
     categories: Vec<u32>,
     counts: Counts,
+    /// Whether who asks can keep packets.
+    can_hold: bool,
+    holding: Holding,
     generation: u32,
     scratch: Scratch,
     /// The packet that evidence is wanted for, by its number from 1.
     wanted: Option<u64>,
     evidence: Option<Evidence>,
     packets: u64,
+}
+
+/// Of a burst, in its order: what concerns packets that wait. Numbers are those of packets in the burst.
+#[derive(Debug, Default)]
+pub(crate) struct Holding {
+    /// Packets that are to wait.
+    pub(crate) held: Vec<(usize, Tag)>,
+    /// Flows of which packets wait, and which are decided by the time of this packet: these go first.
+    pub(crate) decided: Vec<(usize, Slot)>,
 }
 
 /// Memory that is used from burst to burst.
@@ -314,6 +338,8 @@ impl Judge {
             states: States::new(spy.capacity()),
             limits: limits(&policy),
             counts: Counts::of(&policy),
+            can_hold: false,
+            holding: Holding::default(),
             categories: categories(),
             programs: Vec::new(),
             generation: 1,
@@ -432,7 +458,7 @@ impl Judge {
         for at in 0..scratch.asked.len() {
             let (number, answer) = scratch.asked[at];
             let tag = scratch.tags[at];
-            verdicts[number] = self.with_flow(&packets[number], way, (answer, &tag), &mut scratch);
+            verdicts[number] = self.with_flow((number, &packets[number]), way, (answer, &tag), &mut scratch);
             if self.wanted == Some(self.packets + number as u64 + 1) {
                 let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
                 let stateless = answer;
@@ -499,11 +525,12 @@ impl Judge {
     #[inline]
     fn with_flow(
         &mut self,
-        packet: &Packet<'_>,
+        packet: (usize, &Packet<'_>),
         way: Way,
         (answer, tag): (Answer, &Tag),
         scratch: &mut Scratch,
     ) -> Verdict {
+        let (number, packet) = packet;
         if tag.packets == 0 {
             let by_setting = |action| Verdict { action, basis: Basis::NotIp };
             match self.policy.settings().not_ip {
@@ -520,6 +547,85 @@ impl Judge {
                 state.note_payload(payload, self.policy.payloads());
             }
         }
+        let verdict = match tag.sight.filter(|_| self.can_hold) {
+            Some(sight) if self.states.of(sight.slot).is_holding() => {
+                if tag.progress != Progress::Open {
+                    self.holding.decided.push((number, sight.slot));
+                    self.decide(packet, way, (answer, tag), scratch)
+                } else if self.states.of(sight.slot).holds(sight.direction) {
+                    Verdict::HELD
+                } else {
+                    self.decide(packet, way, (answer, tag), scratch)
+                }
+            }
+            _ => self.decide(packet, way, (answer, tag), scratch),
+        };
+        if verdict.basis == Basis::Held {
+            self.holding.held.push((number, *tag));
+        }
+        verdict
+    }
+
+    /// Judges a packet that has waited once more, by what is known of its flow now. `None`: it is to wait on. With `is_last`, it does not.
+    pub(crate) fn again(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        tag: &Tag,
+        is_last: bool,
+    ) -> Option<Verdict> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let slot = tag.sight.map(|sight| sight.slot);
+        let now = slot.and_then(|slot| self.spy.tag_of(slot));
+        if let Some(state) = slot.and_then(|slot| self.states.known(slot)).filter(|_| is_last) {
+            state.give_up();
+        }
+        let verdict = match (self.without_flow(packet, way, &mut scratch), now) {
+            (Err(verdict), _) => verdict,
+            (Ok(answer), Some(now)) => {
+                let Tag { packets, sight, related, .. } = *tag;
+                self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
+            }
+            // Its flow is gone: nothing more will be known.
+            (Ok(_), None) => {
+                let forwards =
+                    matches!(self.policy.settings().undecided, Undecided::Hold(hold) if hold.forwards);
+                let forwards = forwards || self.policy.settings().undecided == Undecided::Forward;
+                let action = if forwards { Action::Accept } else { Action::Drop };
+                Verdict { action, basis: Basis::Undecided }
+            }
+        };
+        self.scratch = scratch;
+        self.counts.add(packet, &verdict);
+        (verdict.basis != Basis::Held).then_some(verdict)
+    }
+
+    /// Packets may wait from now on: who asks keeps them.
+    pub(crate) fn can_hold(&mut self) {
+        self.can_hold = true;
+    }
+
+    /// What the last burst came to for packets that wait.
+    pub(crate) fn take_holding(&mut self) -> Holding {
+        std::mem::take(&mut self.holding)
+    }
+
+    /// No packet of a flow waits any more.
+    pub(crate) fn holds_none(&mut self, slot: Slot) {
+        if let Some(state) = self.states.known(slot) {
+            state.hold_none();
+        }
+    }
+
+    /// What becomes of a packet whose flow was looked at.
+    #[inline]
+    fn decide(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        (answer, tag): (Answer, &Tag),
+        scratch: &mut Scratch,
+    ) -> Verdict {
         let verdict = match answer {
             Answer::Rule(rule) => self.rule(rule),
             Answer::None => self.default(),
@@ -576,11 +682,31 @@ impl Judge {
                 let says_something = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
                 let action = match on_undecided {
                     Undecided::Drop if says_something => Action::Drop,
-                    Undecided::Drop | Undecided::Forward | Undecided::Rules => Action::Accept,
+                    Undecided::Hold(hold) if says_something => {
+                        if self.holds(tag) {
+                            return Verdict::HELD;
+                        }
+                        if hold.forwards { Action::Accept } else { Action::Drop }
+                    }
+                    Undecided::Drop | Undecided::Forward | Undecided::Rules | Undecided::Hold(_) => {
+                        Action::Accept
+                    }
                 };
                 Verdict { action, basis: Basis::Undecided }
             }
         }
+    }
+
+    /// Whether a packet that says something is to wait, of which note is taken.
+    fn holds(&mut self, tag: &Tag) -> bool {
+        let is_monitor = self.policy.settings().mode == Mode::Monitor;
+        let Some(sight) = tag.sight.filter(|_| self.can_hold && !is_monitor) else { return false };
+        let state = self.states.of(sight.slot);
+        if state.has_given_up() {
+            return false;
+        }
+        state.hold(sight.direction);
+        true
     }
 
     /// What the rules say, with all that is known of a flow. What a rule with limits takes is counted in them.

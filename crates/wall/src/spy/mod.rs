@@ -313,7 +313,13 @@ impl Spy {
         Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
     }
 
-    /// The same of the flow of a packet, if it is there.
+    /// What is known of a flow that is there, and nothing of a packet.
+    #[must_use]
+    pub fn tag_of(&self, slot: Slot) -> Option<Tag> {
+        Some(tag(&self.tracker.flow(slot)?.value, &self.names))
+    }
+
+    /// What is kept of the flow of a packet, if it is there.
     #[must_use]
     pub fn record_of(&self, linktype: wire::LinkType, frame: &[u8]) -> Option<Record> {
         let decoded = flow::decode(linktype, frame).ok()?;

@@ -31,7 +31,7 @@ struct Reference {
     rules: Vec<RefRule>,
     flows: HashMap<Slot, RefFlow>,
     spy: Spy,
-    limits: Vec<Bucket>,
+    limits: Arc<[Bucket]>,
 }
 
 impl Reference {
