@@ -361,6 +361,9 @@ pub(crate) struct ProtocolsArgs {
     /// Only those whose name, alias or category has this in it.
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
+    /// List what `risk` of policies may name.
+    #[arg(long)]
+    pub(crate) risks: bool,
     /// Print JSON: an object for each protocol.
     #[arg(long)]
     pub(crate) json: bool,

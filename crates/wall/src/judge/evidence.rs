@@ -93,6 +93,9 @@ impl Evidence {
                 facts.push(("sni", wire::in_one_line(sni).into_owned()));
             }
         }
+        if self.tag.risks != 0 {
+            facts.push(("risks", dpi::risk::names(self.tag.risks).join(", ")));
+        }
         if !sight.counts {
             facts.push(("state", "invalid: outside the window, or with a wrong checksum".to_owned()));
         }

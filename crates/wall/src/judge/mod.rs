@@ -351,6 +351,7 @@ impl Judge {
             spy,
             names,
         };
+        judge.spy.watch_risks(judge.policy.asks_for_risks());
         judge.bring_to_front(LinkType::EN10MB);
         Ok(judge)
     }
@@ -368,6 +369,7 @@ impl Judge {
         limits.iter().zip(&*self.limits).for_each(|(limit, old)| limit.go_on_from(old));
         self.limits = limits;
         self.spy.set_namer(Some(NameTable::namer(&names)));
+        self.spy.watch_risks(policy.asks_for_risks());
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }
@@ -761,6 +763,7 @@ impl Judge {
                 Input::In => way.input,
                 Input::Out => way.output,
                 Input::Name => self.names.domain(tag.name),
+                Input::Risks(word) => (tag.risks >> (32 * word)) as u32,
                 Input::Sets(word) => self.names.sets(tag.name, *word),
                 Input::Own(word) => state.own(*word),
                 Input::Limits(word) => {

@@ -152,6 +152,7 @@ impl Policy {
     #[must_use]
     pub fn warnings(&self) -> Vec<Problem> {
         let mut warnings = self.warnings.clone();
+        warnings.extend(self.without_risks());
         let (begin, whole) = self.rules_place();
         let lints = self.compiler(LinkType::EN10MB).lints_of_match(&self.program.text).unwrap_or_default();
         for lint in &lints {
@@ -259,6 +260,25 @@ impl Policy {
             bits[at / 32] |= 1 << (at % 32);
         }
         (self.program.vocabulary.domains.number_of(name), bits)
+    }
+
+    /// Whether rules ask for risks.
+    pub(crate) fn asks_for_risks(&self) -> bool {
+        self.program.vocabulary.inputs.iter().any(|input| matches!(input, Input::Risks(_)))
+    }
+
+    /// That rules ask for risks, which nobody finds, if that is so.
+    fn without_risks(&self) -> Option<Problem> {
+        let why = match dpi::ndpi::built_with() {
+            _ if !self.asks_for_risks() => return None,
+            Some(_) if self.settings.dpi == Identify::Own => "`dpi = \"own\"` does not ask it",
+            Some(_) => return None,
+            None => "this program was built without it",
+        };
+        let rule = self.rules().iter().find(|rule| rule.test.contains("wall_risks"));
+        let span = rule.map_or(0..0, |rule| rule.span.clone());
+        let message = format!("`risk` never holds: nDPI finds risks, and {why}");
+        Some(Problem::new(Code::NeverDecides, span, message))
     }
 
     /// Whether rules ask for sets of domains.
