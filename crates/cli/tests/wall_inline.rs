@@ -2,159 +2,16 @@
 
 mod common;
 
+use common::inline::{Bench, HTTP_SERVER};
 use common::{arg, say, scratch, sluss};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use testkit::netns::{Namespace, PATIENCE};
-
-/// Whether programs are there, said aloud if not.
-fn has(test: &str, tools: &[(&str, &str)]) -> bool {
-    tools.iter().all(|(tool, package)| {
-        let is_there = Command::new(tool).arg("--version").output().is_ok();
-        if !is_there {
-            say(&format!("SKIPPED: {test} needs `{tool}`: install {package} (Debian)"));
-        }
-        is_there
-    })
-}
-
-/// A client and a server, and between them a wall.
-struct Bench {
-    client: Namespace,
-    middle: Namespace,
-    server: Namespace,
-    folder: PathBuf,
-    wall: Option<Child>,
-    servers: Vec<Child>,
-}
-
-const CLIENT: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
-const SERVER: [&str; 2] = ["192.0.2.2", "2001:db8::2"];
-
-impl Bench {
-    /// Lays cables, and runs a wall with this policy between them while `test` runs.
-    fn run(name: &str, policy: &str, test: impl FnOnce(&mut Bench)) {
-        Bench::run_with(name, policy, &[], test);
-    }
-
-    /// The same, with more flags for the wall.
-    fn run_with(name: &str, policy: &str, flags: &[&str], test: impl FnOnce(&mut Bench)) {
-        let tools = [("curl", "curl"), ("python3", "python3"), ("openssl", "openssl")];
-        if !has(name, &tools) {
-            return;
-        }
-        let Some((_turn, [client, middle, server])) = Namespace::some(name) else { return };
-        let folder = scratch(name);
-        fs::write(folder.join("policy.toml"), policy).unwrap();
-        let mut bench = Bench { client, middle, server, folder, wall: None, servers: Vec::new() };
-        bench.cables();
-        bench.start(flags);
-        test(&mut bench);
-        bench.stop();
-    }
-
-    fn cables(&self) {
-        for (end, outer, inner, at) in [(&self.client, "c0", "lan", 0), (&self.server, "s0", "wan", 1)] {
-            self.middle.run(&format!("ip link add {inner} type veth peer name {outer}"));
-            self.middle.run(&format!("ip link set dev {outer} netns {}", end.pid()));
-            self.middle.run(&format!("ip link set dev {inner} up"));
-            end.run(&format!("sysctl -qw net.ipv6.conf.{outer}.disable_ipv6=0"));
-            let [v4, v6] = [CLIENT, SERVER][at];
-            end.run(&format!("ip address add {v4}/24 dev {outer}"));
-            end.run(&format!("ip link set dev {outer} up"));
-            end.run(&format!("ip address add {v6}/64 dev {outer} nodad"));
-            end.run("ip link set dev lo up");
-        }
-    }
-
-    fn policy(&self) -> PathBuf {
-        self.folder.join("policy.toml")
-    }
-
-    fn control(&self) -> PathBuf {
-        self.folder.join("control")
-    }
-
-    fn start(&mut self, flags: &[&str]) {
-        let words = format!(
-            "{} wall run {} --inline lan wan --control {} --json{}",
-            env!("CARGO_BIN_EXE_sluss"),
-            arg(&self.policy()),
-            arg(&self.control()),
-            flags.iter().map(|flag| format!(" {flag}")).collect::<String>(),
-        );
-        let output = fs::File::create(self.folder.join("output")).unwrap();
-        let errors = fs::File::create(self.folder.join("errors")).unwrap();
-        let mut wall = self.middle.command(&words);
-        self.wall = Some(wall.stdout(output).stderr(errors).spawn().unwrap());
-        self.wait("the control socket", || self.control().exists());
-    }
-
-    fn errors(&self) -> String {
-        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
-    }
-
-    fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Ends the wall; gives what it prints.
-    fn stop(&mut self) -> Value {
-        let Some(mut wall) = self.wall.take() else { return Value::Null };
-        let killed = Command::new("kill").args(["-TERM", &wall.id().to_string()]).status().unwrap();
-        assert!(killed.success());
-        let status = wall.wait().unwrap();
-        assert_eq!(status.code(), Some(143), "{}", self.errors());
-        let text = fs::read_to_string(self.folder.join("output")).unwrap();
-        serde_json::from_str(text.lines().last().unwrap()).unwrap()
-    }
-
-    /// Runs a server in the server's namespace, until it listens there.
-    fn serve(&mut self, words: &str, port: u16) {
-        let mut command = self.server.command(words);
-        let child =
-            command.current_dir(&self.folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        self.servers.push(child);
-        let address = format!("127.0.0.1:{port}");
-        self.wait("a server", || self.server.enter(|| TcpStream::connect(&address).is_ok()));
-    }
-
-    fn curl(&self, words: &str) -> (Output, Duration) {
-        let begin = Instant::now();
-        let output = self.client.command(&format!("curl -sS -k --max-time 15 {words}")).output().unwrap();
-        (output, begin.elapsed())
-    }
-
-    fn command(&self, words: &[&str]) -> Output {
-        sluss(words).output().unwrap()
-    }
-
-    fn stats(&self) -> Value {
-        let output = self.command(&["wall", "stats", arg(&self.control()), "--json"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        for child in self.servers.iter_mut().chain(&mut self.wall) {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-const HTTP_SERVER: &str = "python3 -m http.server 8080 --bind ::";
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use testkit::netns::PATIENCE;
 
 #[test]
 fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
@@ -482,4 +339,92 @@ fn all_workers_take_another_policy_and_share_its_limits() {
         let last = bench.stop();
         assert_eq!((count(&last, 0), last["generation"].as_u64()), (0, Some(2)), "{last}");
     });
+}
+
+/// A server of FTP that sends one file, in all four ways to connect for it.
+const FTP_SERVER: &str = r#"
+import socket
+
+def serve(control):
+    say = lambda text: control.sendall((text + "\r\n").encode())
+    say("220 FTP server")
+    passive = active = None
+    for line in control.makefile("r", newline="\r\n"):
+        word, _, rest = line.strip().partition(" ")
+        if word == "USER": say("331 password")
+        elif word == "PASS": say("230 welcome")
+        elif word in ("PASV", "EPSV"):
+            passive = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+            port = passive.getsockname()[1]
+            if word == "EPSV": say(f"229 passive (|||{port}|)")
+            else: say(f"227 passive (192,0,2,2,{port // 256},{port % 256})")
+        elif word == "PORT":
+            parts = rest.split(",")
+            active = (".".join(parts[:4]), int(parts[4]) * 256 + int(parts[5]))
+            say("200 so be it")
+        elif word == "EPRT":
+            _, _, address, port, _ = rest.split("|")
+            active = (address, int(port))
+            say("200 so be it")
+        elif word == "RETR":
+            data = passive.accept()[0] if passive else socket.create_connection(active)
+            say("150 here it comes")
+            data.sendall(b"x" * 100000)
+            data.close()
+            say("226 done")
+            passive = active = None
+        elif word == "QUIT": say("221 bye")
+        else: say("200 so be it")
+
+listener = socket.create_server(("::", 2121), family=socket.AF_INET6, dualstack_ipv6=True)
+while True:
+    control, _ = listener.accept()
+    try: serve(control)
+    except OSError: pass
+    control.close()
+"#;
+
+const FTP_CLIENT: &str = r#"
+import ftplib, sys
+ftp = ftplib.FTP()
+ftp.connect(sys.argv[1], 2121, timeout=5)
+ftp.login("a", "b")
+ftp.set_pasv(sys.argv[2] == "passive")
+parts = []
+ftp.retrbinary("RETR file", parts.append)
+ftp.quit()
+print(len(b"".join(parts)))
+"#;
+
+#[test]
+fn data_of_ftp_pass_as_they_were_announced() {
+    let policy = |states: &str| {
+        format!(
+            "dpi = 'own'\nrules = '''\nstate {{{states}}} => accept\nin lan and tcp dst port 2121 => accept\nicmp6 => accept\n'''"
+        )
+    };
+    for (name, states, passes) in
+        [("inline-ftp", "established, related", true), ("inline-ftp-unrelated", "established", false)]
+    {
+        Bench::run(name, &policy(states), |bench| {
+            fs::write(bench.folder.join("server.py"), FTP_SERVER).unwrap();
+            fs::write(bench.folder.join("client.py"), FTP_CLIENT).unwrap();
+            bench.serve("python3 server.py", 2121);
+            let ways = [
+                ("192.0.2.2", "passive"),
+                ("192.0.2.2", "active"),
+                ("2001:db8::2", "passive"),
+                ("2001:db8::2", "active"),
+            ];
+            // Without it, one try is enough to see that it takes its time, and fails.
+            for (server, way) in ways.into_iter().take(if passes { 4 } else { 1 }) {
+                let client =
+                    format!("timeout 8 python3 {} {server} {way}", arg(&bench.folder.join("client.py")));
+                let output = bench.client.command(&client).output().unwrap();
+                let (told, errors) =
+                    (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+                assert_eq!(told.trim() == "100000", passes, "{server} {way}: {told} {errors}");
+            }
+        });
+    }
 }

@@ -19,6 +19,7 @@
 //! | `events_lost` | counts events that nobody took in time, or that were too many |
 //! | `generation` | the policy, by its number: 1 for the first |
 //! | `flows_now`, `flows_created`, `flows_evicted` | flows that are there; that began; that made room for others |
+//! | `announced`, `announcements_refused` | connections that FTP or SIP have announced and that have not come; counts announcements that do not count |
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
 //!
@@ -150,6 +151,8 @@ struct Counters {
     flows_now: Counter,
     flows_created: Counter,
     flows_evicted: Counter,
+    announced: Counter,
+    announcements_refused: Counter,
     own: Counter,
     ndpi: Counter,
     ndpi_restarts: Counter,
@@ -177,6 +180,8 @@ impl Counters {
             flows_now: setup.gauge("flows_now"),
             flows_created: setup.counter("flows_created"),
             flows_evicted: setup.counter("flows_evicted"),
+            announced: setup.gauge("announced"),
+            announcements_refused: setup.counter("announcements_refused"),
             own: setup.counter("identified_own"),
             ndpi: setup.counter("identified_ndpi"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
@@ -343,6 +348,9 @@ impl Running {
         self.counters.flows_now.set(spy.flows() as u64);
         self.counters.flows_created.set(flows.created);
         self.counters.flows_evicted.set(flows.ended(EndReason::Evicted));
+        let (announced, refused) = self.judge.announced();
+        self.counters.announced.set(announced as u64);
+        self.counters.announcements_refused.set(refused);
         self.counters.own.set(spy.identified().tier1);
         self.counters.ndpi.set(spy.identified().ndpi);
         if let Some((worker, _)) = spy.tier2() {

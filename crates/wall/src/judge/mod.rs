@@ -15,7 +15,9 @@
 //!
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
 
+mod announce;
 mod evidence;
+mod expect;
 mod memo;
 mod names;
 mod state;
@@ -24,7 +26,9 @@ pub use evidence::{Evidence, basis_in_words, basis_object};
 
 use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
 use crate::rules::Action;
-use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
+use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
+use dpi::Protocol;
+use expect::{Expectations, Expected};
 use flow::table::Slot;
 use flow::{NoFlow, Packet};
 use memo::Memo;
@@ -33,6 +37,7 @@ use state::{FlowState, States};
 use std::sync::Arc;
 use wire::LinkType;
 use wire::ether::ethertype;
+use wire::ip::protocol as ip;
 
 /// Link types for which programs are kept.
 const KINDS_MAX: usize = 4;
@@ -210,9 +215,12 @@ struct Compiled {
 
 impl Compiled {
     fn new(policy: &Policy, linktype: LinkType) -> Option<Compiled> {
-        let programs = policy.compile(linktype).ok()?;
+        policy.compile(linktype).ok().map(Compiled::of)
+    }
+
+    fn of(programs: Programs) -> Compiled {
         let memos = programs.places().map(|places| places.and_then(Memo::new));
-        Some(Compiled { programs, memos })
+        Compiled { programs, memos }
     }
 }
 
@@ -224,6 +232,16 @@ impl Prepared {
             linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
         let (names, limits) = (Arc::new(NameTable::new(Arc::clone(&policy))), limits(&policy));
         Prepared { programs, names, limits, policy }
+    }
+
+    /// The same, or why its rules cannot be compiled for packets of this link type.
+    ///
+    /// # Errors
+    /// As [`Policy::compile`].
+    pub fn compiled(policy: Arc<Policy>, linktype: LinkType) -> Result<Prepared, pflang::Error> {
+        let compiled = Compiled::of(policy.compile(linktype)?);
+        let prepared = Prepared::new(policy, &[]);
+        Ok(Prepared { programs: vec![(linktype, Some(compiled))], ..prepared })
     }
 
     /// The same for another worker: limits are shared, and nothing else that changes.
@@ -253,6 +271,8 @@ pub struct Judge {
     programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
     states: States,
+    /// Connections that others have announced, if rules ask for states.
+    expectations: Option<Expectations>,
     limits: Arc<[Bucket]>,
     /// Whether applications of the policy's own have payloads.
     has_payloads: bool,
@@ -336,6 +356,7 @@ impl Judge {
         let mut judge = Judge {
             has_payloads,
             states: States::new(spy.capacity()),
+            expectations: policy.asks_for_states().then(Expectations::default),
             limits: limits(&policy),
             counts: Counts::of(&policy),
             can_hold: false,
@@ -370,6 +391,10 @@ impl Judge {
         self.limits = limits;
         self.spy.set_namer(Some(NameTable::namer(&names)));
         self.spy.watch_risks(policy.asks_for_risks());
+        match policy.asks_for_states() {
+            true => drop(self.expectations.get_or_insert_default()),
+            false => self.expectations = None,
+        }
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }
@@ -549,6 +574,9 @@ impl Judge {
                 state.note_payload(payload, self.policy.payloads());
             }
         }
+        if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
+            self.meet_expectation(sight, packet.time_ns);
+        }
         let verdict = match tag.sight.filter(|_| self.can_hold) {
             Some(sight) if self.states.of(sight.slot).is_holding() => {
                 if tag.progress != Progress::Open {
@@ -636,8 +664,61 @@ impl Judge {
         let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
         if let (true, Some(sight)) = (goes_on, tag.sight) {
             self.states.of(sight.slot).accept(sight.direction);
+            let speaks = tag.protocol;
+            if speaks == Protocol::FTP_CONTROL.number() || speaks == Protocol::SIP.number() {
+                self.note_announced(packet, sight, speaks);
+            }
         }
         verdict
+    }
+
+    /// A flow begins: perhaps another has announced it.
+    #[inline]
+    fn meet_expectation(&mut self, sight: Sighting, now_ns: u64) {
+        let Some(expectations) = self.expectations.as_mut().filter(|all| !all.is_empty()) else { return };
+        let Some(key) = self.spy.key(sight.slot) else { return };
+        let expected = Expected {
+            protocol: key.protocol(),
+            vlans: key.vlans(),
+            from: key.src(sight.direction).ip(),
+            to: key.dst(sight.direction),
+        };
+        if expectations.take(&expected, now_ns) {
+            self.states.of(sight.slot).announce();
+        }
+    }
+
+    /// Takes note of connections that a packet which goes on announces.
+    #[cold]
+    fn note_announced(&mut self, packet: &Packet<'_>, sight: Sighting, speaks: u16) {
+        let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
+        let payload = packet.frame.get(start..end).unwrap_or_default();
+        let (Some(all), Some(key)) = (&mut self.expectations, self.spy.key(sight.slot)) else { return };
+        if payload.is_empty() {
+            return;
+        }
+        let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
+        let mut add = |protocol, to| {
+            let expected = Expected { protocol, vlans: key.vlans(), from: peer, to };
+            all.add(sight.slot, expected, sender, packet.time_ns);
+        };
+        if speaks == Protocol::FTP_CONTROL.number() {
+            let is_client = self.states.of(sight.slot).from(sight.direction) == 1;
+            announce::of_ftp(payload, is_client, sender).into_iter().for_each(|to| add(ip::TCP, to));
+            return;
+        }
+        for mut to in announce::of_sip(payload) {
+            add(ip::UDP, to);
+            // Reports of RTCP go to the next port (RFC 3550, 11).
+            to.set_port(to.port().saturating_add(1));
+            add(ip::UDP, to);
+        }
+    }
+
+    /// Connections that were announced and have not come, and announcements that did not count.
+    #[must_use]
+    pub fn announced(&self) -> (usize, u64) {
+        self.expectations.as_ref().map_or((0, 0), |all| (all.len(), all.refused))
     }
 
     /// Judges a packet about whose flow rules ask.

@@ -24,6 +24,9 @@ const HOLDS: u8 = 16;
 /// It has waited long enough.
 const GAVE_UP: u8 = 64;
 
+/// Another flow has announced it.
+const ANNOUNCED: u8 = 128;
+
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowState {
@@ -54,7 +57,13 @@ impl FlowState {
     /// The state that a packet of this direction finds: established if the other end was let through.
     #[inline]
     pub(super) fn state(&self, direction: Direction) -> u32 {
-        if self.flags & ACCEPTED << direction.reverse().index() != 0 { ESTABLISHED } else { NEW }
+        if self.flags & ACCEPTED << direction.reverse().index() != 0 {
+            ESTABLISHED
+        } else if self.flags & ANNOUNCED != 0 {
+            RELATED
+        } else {
+            NEW
+        }
     }
 
     /// 1 if a packet of this direction comes from who was let through first, or would be; 2 from the other.
@@ -93,6 +102,11 @@ impl FlowState {
     /// Whether that is so.
     pub(super) fn has_given_up(&self) -> bool {
         self.flags & GAVE_UP != 0
+    }
+
+    /// Another flow has announced this one.
+    pub(super) fn announce(&mut self) {
+        self.flags |= ANNOUNCED;
     }
 
     /// Nothing of the flow is let through.

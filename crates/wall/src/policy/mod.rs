@@ -262,6 +262,11 @@ impl Policy {
         (self.program.vocabulary.domains.number_of(name), bits)
     }
 
+    /// Whether rules ask for the state of flows.
+    pub(crate) fn asks_for_states(&self) -> bool {
+        self.program.vocabulary.inputs.contains(&Input::State)
+    }
+
     /// Whether rules ask for risks.
     pub(crate) fn asks_for_risks(&self) -> bool {
         self.program.vocabulary.inputs.iter().any(|input| matches!(input, Input::Risks(_)))

@@ -322,6 +322,12 @@ impl Spy {
         Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
     }
 
+    /// The key of a flow that is there.
+    #[must_use]
+    pub fn key(&self, slot: Slot) -> Option<Key> {
+        self.tracker.table().key(slot)
+    }
+
     /// What is known of a flow that is there, and nothing of a packet.
     #[must_use]
     pub fn tag_of(&self, slot: Slot) -> Option<Tag> {
