@@ -428,3 +428,77 @@ fn data_of_ftp_pass_as_they_were_announced() {
         });
     }
 }
+
+/// Makes a torrent of a file, and tells all who ask that the seeder has it.
+const TRACKER: &str = r#"
+import hashlib, http.server, socket, sys
+def coded(value):
+    if isinstance(value, int): return b"i%de" % value
+    if isinstance(value, bytes): return b"%d:%s" % (len(value), value)
+    return b"d" + b"".join(coded(key) + coded(value[key]) for key in sorted(value)) + b"e"
+data, piece = open("seed/file", "rb").read(), 65536
+pieces = b"".join(hashlib.sha1(data[at:at + piece]).digest() for at in range(0, len(data), piece))
+info = {b"name": b"file", b"length": len(data), b"piece length": piece, b"pieces": pieces}
+open("file.torrent", "wb").write(coded({b"announce": b"http://192.0.2.2:6969/announce", b"info": info}))
+peers = socket.inet_aton("192.0.2.2") + (6881).to_bytes(2, "big")
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = coded({b"interval": 5, b"peers": peers})
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer(("0.0.0.0", 6969), Handler).serve_forever()
+"#;
+
+#[test]
+fn two_clients_of_bittorrent_are_told_and_blocked() {
+    let is_there = Command::new("aria2c").arg("--version").output().is_ok();
+    if !is_there {
+        return say("SKIPPED: a download by BitTorrent needs `aria2c`: install aria2 (Debian)");
+    }
+    for (name, rule, passes) in [
+        ("inline-bittorrent", "app BitTorrent => accept(log)", true),
+        ("inline-bittorrent-blocked", "app BitTorrent => drop", false),
+    ] {
+        let policy = format!("dpi = 'own'\nrules = '''\n{rule}\notherwise => accept\n'''");
+        Bench::run(name, &policy, |bench| {
+            let bytes: Vec<u8> =
+                (0..500_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+            for folder in ["seed", "leech"] {
+                fs::create_dir_all(bench.folder.join(folder)).unwrap();
+            }
+            fs::write(bench.folder.join("seed/file"), &bytes).unwrap();
+            fs::write(bench.folder.join("tracker.py"), TRACKER).unwrap();
+            bench.serve("python3 tracker.py", 6969);
+            let alone = "--no-conf --enable-dht=false --enable-dht6=false --bt-enable-lpd=false --enable-peer-exchange=false --console-log-level=warn";
+            let torrent = bench.folder.join("file.torrent");
+            let torrent = arg(&torrent);
+            bench.serve(&format!("aria2c {alone} --listen-port=6881 --seed-ratio=0.0 --check-integrity=true --dir=seed {torrent}"), 6881);
+            let leech = bench.folder.join("leech");
+            let mut leecher = bench.client.command(&format!(
+                "timeout 25 aria2c {alone} --listen-port=6882 --seed-time=0 --dir={} {torrent}",
+                arg(&leech)
+            ));
+            let mut leecher = leecher.stdout(std::process::Stdio::null()).spawn().unwrap();
+            if passes {
+                bench.wait("the end of the download", || leecher.try_wait().unwrap().is_some());
+                assert!(
+                    fs::read(leech.join("file")).unwrap() == bytes,
+                    "the file differs; {}",
+                    bench.stats()
+                );
+            } else {
+                bench.wait("the count of the rule", || {
+                    bench.stats()["rules"][0]["packets"].as_u64() > Some(3)
+                });
+                std::thread::sleep(Duration::from_secs(2));
+                // The file is there, without what makes it one.
+                assert!(fs::read(leech.join("file")).unwrap_or_default() != bytes);
+                let _ = leecher.kill();
+                let _ = leecher.wait();
+            }
+            assert!(bench.stats()["rules"][0]["packets"].as_u64() > Some(3), "{}", bench.stats());
+        });
+    }
+}

@@ -52,7 +52,7 @@ use rules::{Known, Program};
 use sets::Sets;
 use settings::{App, File, SetSource};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The handler of what a program leaves open.
@@ -80,6 +80,8 @@ pub struct Policy {
     domain_sets: Vec<DomainSet>,
     files: Vec<PathBuf>,
     warnings: Vec<Problem>,
+    /// The programs for Ethernet, which were made to see what is wrong, until somebody asks for them.
+    compiled: Mutex<Option<Programs>>,
 }
 
 impl Policy {
@@ -136,15 +138,17 @@ impl Policy {
             apps: apps.clone(),
             files,
             warnings,
+            compiled: Mutex::default(),
         };
         // What the compiler finds wrong, in the text as written.
-        policy.compiler(LinkType::EN10MB).parts_of_match(&policy.program.text).map_err(|error| {
+        let compiled = policy.compile_anew(LinkType::EN10MB).map_err(|error| {
             vec![policy.problem(
                 &policy.compiler(LinkType::EN10MB).help(&error).diagnostic,
                 rules.begin,
                 &rules.span,
             )]
         })?;
+        *policy.kept() = Some(compiled);
         Ok(policy)
     }
 
@@ -358,6 +362,15 @@ impl Policy {
     /// # Errors
     /// A test means nothing on this link type, or the program is too large.
     pub fn compile(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
+        let kept = (linktype == LinkType::EN10MB).then(|| self.kept().take()).flatten();
+        kept.map_or_else(|| self.compile_anew(linktype), Ok)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Programs>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compile_anew(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
         let compiler = self.compiler(linktype);
         let parsed = compiler.parse_match(&self.program.text)?;
         let inputs = &self.program.vocabulary.inputs;
