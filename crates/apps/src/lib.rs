@@ -59,7 +59,7 @@ pub use rate_limiter::RateLimiter;
 pub use reassembler::Reassembler;
 pub use repeater::Repeater;
 pub use router::{Route, Router, RouterPort, RoutesFile};
-pub use rss::Rss;
+pub use rss::{Rss, SpreadBy};
 pub use sampler::Sampler;
 pub use shared::names::SystemNames;
 pub use shared::outlet::{Outlet, Stream};

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | outputs | any: flows are spread evenly over those linked, in the order of their names |
 //! | `key` | a number that the hash depends on; random, but the same for all of a process, unless set |
+//! | `by` | `"flow"`, unless set; or `"addresses"`: all packets between two hosts leave by the same output, with their fragments and tunnels, and with ICMP errors about them |
 //!
 //! [`wire::flow`] defines what belongs to a flow: addresses, protocol and ports; fragments, and what has no ports, go by their
 //! addresses; frames without IP, or with more than four VLAN tags, by their hardware addresses. VLAN tags do not count.
@@ -29,6 +30,19 @@ use wire::{FlowHash, FlowHasher};
 pub struct Rss {
     /// A number that the hash depends on.
     pub key: Option<u64>,
+    /// What stays together.
+    pub by: SpreadBy,
+}
+
+/// What stays together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpreadBy {
+    /// Both directions of a flow.
+    #[default]
+    Flow,
+    /// All that two addresses send each other.
+    Addresses,
 }
 
 impl Rss {
@@ -42,6 +56,7 @@ impl Rss {
 #[derive(Debug)]
 pub struct Running {
     hasher: FlowHasher,
+    by: SpreadBy,
     unlinked: Counter,
 }
 
@@ -52,7 +67,7 @@ impl Class for Rss {
     type App = Running;
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { hasher: self.hasher(), unlinked: setup.drops("unlinked") })
+        Ok(Running { hasher: self.hasher(), by: self.by, unlinked: setup.drops("unlinked") })
     }
 
     fn reconfigure(
@@ -61,7 +76,7 @@ impl Class for Rss {
         _: &Self,
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        app.hasher = self.hasher();
+        (app.hasher, app.by) = (self.hasher(), self.by);
         Ok(Reconfigured::Kept)
     }
 }
@@ -87,7 +102,10 @@ impl Running {
     fn spread(&self, mut burst: Burst<'_>, outputs: &mut [Output], metadata: bool) {
         let mut hashes = [FlowHash { value: 0, layer: wire::flow::Layer::None }; LANES];
         for (hash, packet) in hashes.iter_mut().zip(burst.iter()) {
-            *hash = self.hasher.frame(packet.data());
+            *hash = match self.by {
+                SpreadBy::Flow => self.hasher.frame(packet.data()),
+                SpreadBy::Addresses => self.hasher.addresses(packet.data()),
+            };
         }
         if metadata {
             for (hash, packet) in hashes.iter().zip(burst.iter_mut()) {
@@ -103,7 +121,7 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::Rss;
+    use super::{Rss, SpreadBy};
     use std::collections::HashSet;
     use testkit::packet::Packet;
     use testkit::rig::Rig;
@@ -125,7 +143,7 @@ mod tests {
 
     #[test]
     fn both_directions_meet_and_outputs_share_evenly() {
-        let mut rig = Rig::new(Rss { key: Some(7) }, &["left", "right"], &OUTPUTS);
+        let mut rig = Rig::new(Rss { key: Some(7), ..Rss::default() }, &["left", "right"], &OUTPUTS);
         for i in 0..400 {
             let [there, back] = flow(i);
             rig.send("left", there);
@@ -161,6 +179,31 @@ mod tests {
     }
 
     #[test]
+    fn by_addresses_all_of_two_hosts_leaves_together() {
+        let mut rig = Rig::new(Rss { by: SpreadBy::Addresses, key: Some(7) }, &["left", "right"], &OUTPUTS);
+        let quoted = &packet("eth / ip4(src=10.0.0.1,dst=192.0.2.1) / tcp(sport=1,dport=2)")[14..];
+        let mut error = packet("eth / ip4(src=203.0.113.1,dst=10.0.0.1) / icmp(type=3,code=1)");
+        error.truncate(42);
+        error.extend_from_slice(quoted);
+        error[16..18].copy_from_slice(&(28 + quoted.len() as u16).to_be_bytes());
+        let packets = [
+            packet("eth / ip4(src=10.0.0.1,dst=192.0.2.1) / tcp(sport=1,dport=2)"),
+            packet("eth / ip4(src=192.0.2.1,dst=10.0.0.1) / udp(sport=3,dport=4)"),
+            packet("eth / vlan(9) / ip4(src=10.0.0.1,dst=192.0.2.1,frag=100) / 'x'"),
+            error,
+        ];
+        packets.iter().for_each(|packet| rig.send("left", packet.clone()));
+        (2..250).for_each(|host| {
+            rig.send("right", packet(&format!("eth / ip4(src=10.0.0.{host},dst=192.0.2.1) / udp")));
+        });
+        rig.breathe();
+        let taken = OUTPUTS.map(|output| rig.take(output));
+        assert!(taken.iter().all(|taken| taken.len() > 30), "{:?}", taken.map(|taken| taken.len()));
+        let has_first = taken.iter().find(|taken| taken.contains(&packets[0])).unwrap();
+        assert!(packets.iter().all(|packet| has_first.contains(packet)));
+    }
+
+    #[test]
     fn any_bytes_go_somewhere() {
         let mut rig = Rig::new(Rss::default(), &["input"], &["a", "b", "c"]);
         let whole = packet("eth / vlan(3) / ip6 / udp / 'x'");
@@ -180,14 +223,20 @@ mod tests {
             rig.take("a")
         };
         assert_eq!(spread(Rss::default()), spread(Rss::default()));
-        assert_eq!(spread(Rss { key: Some(1) }), spread(Rss { key: Some(1) }));
-        assert_ne!(spread(Rss { key: Some(1) }), spread(Rss { key: Some(2) }));
+        assert_eq!(
+            spread(Rss { key: Some(1), ..Rss::default() }),
+            spread(Rss { key: Some(1), ..Rss::default() })
+        );
+        assert_ne!(
+            spread(Rss { key: Some(1), ..Rss::default() }),
+            spread(Rss { key: Some(2), ..Rss::default() })
+        );
     }
 
     #[test]
     fn another_key_while_it_runs() {
-        let mut rig = Rig::new(Rss { key: Some(1) }, &["input"], &["a"]);
-        rig.reconfigure(Rss { key: Some(2) });
+        let mut rig = Rig::new(Rss { key: Some(1), ..Rss::default() }, &["input"], &["a"]);
+        rig.reconfigure(Rss { key: Some(2), ..Rss::default() });
         rig.send("input", b"x");
         rig.breathe();
         assert_eq!(rig.take("a"), [b"x"]);

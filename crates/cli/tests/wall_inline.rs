@@ -2,153 +2,16 @@
 
 mod common;
 
+use common::inline::{Bench, HTTP_SERVER};
 use common::{arg, say, scratch, sluss};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use testkit::netns::{Namespace, PATIENCE};
-
-/// Whether programs are there, said aloud if not.
-fn has(test: &str, tools: &[(&str, &str)]) -> bool {
-    tools.iter().all(|(tool, package)| {
-        let is_there = Command::new(tool).arg("--version").output().is_ok();
-        if !is_there {
-            say(&format!("SKIPPED: {test} needs `{tool}`: install {package} (Debian)"));
-        }
-        is_there
-    })
-}
-
-/// A client and a server, and between them a wall.
-struct Bench {
-    client: Namespace,
-    middle: Namespace,
-    server: Namespace,
-    folder: PathBuf,
-    wall: Option<Child>,
-    servers: Vec<Child>,
-}
-
-const CLIENT: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
-const SERVER: [&str; 2] = ["192.0.2.2", "2001:db8::2"];
-
-impl Bench {
-    /// Lays cables, and runs a wall with this policy between them while `test` runs.
-    fn run(name: &str, policy: &str, test: impl FnOnce(&mut Bench)) {
-        let tools = [("curl", "curl"), ("python3", "python3"), ("openssl", "openssl")];
-        if !has(name, &tools) {
-            return;
-        }
-        let Some((_turn, [client, middle, server])) = Namespace::some(name) else { return };
-        let folder = scratch(name);
-        fs::write(folder.join("policy.toml"), policy).unwrap();
-        let mut bench = Bench { client, middle, server, folder, wall: None, servers: Vec::new() };
-        bench.cables();
-        bench.start();
-        test(&mut bench);
-        bench.stop();
-    }
-
-    fn cables(&self) {
-        for (end, outer, inner, at) in [(&self.client, "c0", "lan", 0), (&self.server, "s0", "wan", 1)] {
-            self.middle.run(&format!("ip link add {inner} type veth peer name {outer}"));
-            self.middle.run(&format!("ip link set dev {outer} netns {}", end.pid()));
-            self.middle.run(&format!("ip link set dev {inner} up"));
-            end.run(&format!("sysctl -qw net.ipv6.conf.{outer}.disable_ipv6=0"));
-            let [v4, v6] = [CLIENT, SERVER][at];
-            end.run(&format!("ip address add {v4}/24 dev {outer}"));
-            end.run(&format!("ip link set dev {outer} up"));
-            end.run(&format!("ip address add {v6}/64 dev {outer} nodad"));
-            end.run("ip link set dev lo up");
-        }
-    }
-
-    fn policy(&self) -> PathBuf {
-        self.folder.join("policy.toml")
-    }
-
-    fn control(&self) -> PathBuf {
-        self.folder.join("control")
-    }
-
-    fn start(&mut self) {
-        let words = format!(
-            "{} wall run {} --inline lan wan --control {} --json",
-            env!("CARGO_BIN_EXE_sluss"),
-            arg(&self.policy()),
-            arg(&self.control()),
-        );
-        let output = fs::File::create(self.folder.join("output")).unwrap();
-        let errors = fs::File::create(self.folder.join("errors")).unwrap();
-        let mut wall = self.middle.command(&words);
-        self.wall = Some(wall.stdout(output).stderr(errors).spawn().unwrap());
-        self.wait("the control socket", || self.control().exists());
-    }
-
-    fn errors(&self) -> String {
-        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
-    }
-
-    fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Ends the wall; gives what it prints.
-    fn stop(&mut self) -> Value {
-        let Some(mut wall) = self.wall.take() else { return Value::Null };
-        let killed = Command::new("kill").args(["-TERM", &wall.id().to_string()]).status().unwrap();
-        assert!(killed.success());
-        let status = wall.wait().unwrap();
-        assert_eq!(status.code(), Some(143), "{}", self.errors());
-        let text = fs::read_to_string(self.folder.join("output")).unwrap();
-        serde_json::from_str(text.lines().last().unwrap()).unwrap()
-    }
-
-    /// Runs a server in the server's namespace, until it listens there.
-    fn serve(&mut self, words: &str, port: u16) {
-        let mut command = self.server.command(words);
-        let child =
-            command.current_dir(&self.folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        self.servers.push(child);
-        let address = format!("127.0.0.1:{port}");
-        self.wait("a server", || self.server.enter(|| TcpStream::connect(&address).is_ok()));
-    }
-
-    fn curl(&self, words: &str) -> (Output, Duration) {
-        let begin = Instant::now();
-        let output = self.client.command(&format!("curl -sS -k --max-time 15 {words}")).output().unwrap();
-        (output, begin.elapsed())
-    }
-
-    fn command(&self, words: &[&str]) -> Output {
-        sluss(words).output().unwrap()
-    }
-
-    fn stats(&self) -> Value {
-        let output = self.command(&["wall", "stats", arg(&self.control()), "--json"]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        for child in self.servers.iter_mut().chain(&mut self.wall) {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-const HTTP_SERVER: &str = "python3 -m http.server 8080 --bind ::";
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use testkit::netns::PATIENCE;
 
 #[test]
 fn what_is_accepted_passes_whole_in_both_versions_of_ip() {
@@ -368,5 +231,274 @@ fn what_is_missing_is_told() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains(what), "{words:?}: {errors}");
         assert_eq!(output.status.code(), Some(code), "{words:?}: {errors}");
+    }
+}
+
+const POLICY_OF_COUNTS: &str = "dpi = 'own'
+rules = '''
+tcp port 8081 => drop
+app HTTP and tcp port 8082 => reject
+udp and flow_count > 6 => accept
+udp => accept
+otherwise => accept
+'''";
+
+/// What the wall counts of a fixed exchange between several hosts: transfers, fragments, what is dropped and rejected.
+fn counted(name: &str, workers: &[&str]) -> Option<Value> {
+    let mut counts = None;
+    Bench::run_with(name, POLICY_OF_COUNTS, workers, |bench| {
+        for host in 10..18 {
+            bench.client.run(&format!("ip address add 192.0.2.{host}/24 dev c0"));
+        }
+        let bytes: Vec<u8> =
+            (0..50_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+        fs::write(bench.folder.join("large"), &bytes).unwrap();
+        bench.serve(HTTP_SERVER, 8080);
+        bench.serve("python3 -m http.server 8082 --bind ::", 8082);
+        let to = bench.folder.join("fetched");
+        let (output, _) = bench.curl(&format!("http://192.0.2.2:8080/large -o {}", arg(&to)));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(fs::read(&to).unwrap() == bytes, "the file differs");
+        let sink = bench.server.enter(|| UdpSocket::bind("192.0.2.2:5000").unwrap());
+        sink.set_read_timeout(Some(PATIENCE)).unwrap();
+        for host in 10..18 {
+            let (output, _) =
+                bench.curl(&format!("--interface 192.0.2.{host} http://192.0.2.2:8080/policy.toml"));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let (output, _) =
+                bench.curl(&format!("--interface 192.0.2.{host} http://192.0.2.2:8082/policy.toml"));
+            assert_eq!(output.status.code(), Some(56), "{}", String::from_utf8_lossy(&output.stderr));
+            let client = bench.client.enter(|| UdpSocket::bind(format!("192.0.2.{host}:4000")).unwrap());
+            // Four fragments, which go where the rest of their flow goes.
+            let datagram = [host as u8; 5000];
+            for _ in 0..3 {
+                client.send_to(&datagram, "192.0.2.2:5000").unwrap();
+                let mut received = [0; 6000];
+                let len = sink.recv(&mut received).unwrap();
+                assert!(received[..len] == datagram, "a datagram differs");
+            }
+            let refused = "192.0.2.2:8081".parse().unwrap();
+            let connected = bench
+                .client
+                .enter(|| TcpStream::connect_timeout(&refused, Duration::from_millis(300)).is_ok());
+            assert!(!connected);
+        }
+        let told: u64 = bench.stats()["rules"].as_array().unwrap().len() as u64;
+        assert_eq!(told, 5);
+        counts = Some(bench.stop());
+    });
+    counts
+}
+
+#[test]
+fn several_workers_judge_and_count_as_one_does() {
+    let Some(one) = counted("inline-one-worker", &[]) else { return };
+    let Some(two) = counted("inline-workers", &["--workers", "3"]) else { return };
+    // Of connections, packets depend on how the kernel cuts and acknowledges; of datagrams, on nothing.
+    let rule = |counts: &Value, at: usize, key: &str| counts["rules"][at][key].as_u64().unwrap();
+    // Of the twelve fragments of each of the eight flows, six are its seventh packet or later: no fragment was judged apart from its flow.
+    for at in [2, 3] {
+        assert_eq!((rule(&one, at, "packets"), rule(&two, at, "packets")), (48, 48));
+        assert_eq!(rule(&one, at, "bytes"), rule(&two, at, "bytes"));
+    }
+    for counts in [&one, &two] {
+        assert!(rule(counts, 0, "packets") >= 8 && rule(counts, 1, "packets") >= 8, "{counts}");
+        assert_eq!(counts["generation"].as_u64(), Some(1), "{counts}");
+        let sum =
+            ["accepted", "dropped", "rejected"].iter().map(|key| counts[key].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(counts["total"].as_u64(), Some(sum), "{counts}");
+    }
+}
+
+#[test]
+fn all_workers_take_another_policy_and_share_its_limits() {
+    let policy = "dpi = 'own'\nrules = '''\nudp port 5000 and limit 1/h burst 5 => accept\nudp => drop\notherwise => accept\n'''";
+    Bench::run_with("inline-workers-reload", policy, &["--workers", "2"], |bench| {
+        let send = |bench: &Bench| {
+            for host in 10..20 {
+                let client = bench.client.enter(|| UdpSocket::bind(format!("192.0.2.{host}:0")).unwrap());
+                client.send_to(b"x", "192.0.2.2:5000").unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        for host in 10..20 {
+            bench.client.run(&format!("ip address add 192.0.2.{host}/24 dev c0"));
+        }
+        let count = |stats: &Value, at: usize| stats["rules"][at]["packets"].as_u64().unwrap_or(0);
+        send(bench);
+        bench.wait("ten datagrams", || {
+            let stats = bench.stats();
+            count(&stats, 0) + count(&stats, 1) == 10
+        });
+        assert_eq!(count(&bench.stats(), 0), 5);
+        // The limit keeps what is left of it: nothing.
+        let output = bench.command(&["wall", "reload", arg(&bench.control())]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        send(bench);
+        bench.wait("ten more", || count(&bench.stats(), 1) == 10);
+        let last = bench.stop();
+        assert_eq!((count(&last, 0), last["generation"].as_u64()), (0, Some(2)), "{last}");
+    });
+}
+
+/// A server of FTP that sends one file, in all four ways to connect for it.
+const FTP_SERVER: &str = r#"
+import socket
+
+def serve(control):
+    say = lambda text: control.sendall((text + "\r\n").encode())
+    say("220 FTP server")
+    passive = active = None
+    for line in control.makefile("r", newline="\r\n"):
+        word, _, rest = line.strip().partition(" ")
+        if word == "USER": say("331 password")
+        elif word == "PASS": say("230 welcome")
+        elif word in ("PASV", "EPSV"):
+            passive = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+            port = passive.getsockname()[1]
+            if word == "EPSV": say(f"229 passive (|||{port}|)")
+            else: say(f"227 passive (192,0,2,2,{port // 256},{port % 256})")
+        elif word == "PORT":
+            parts = rest.split(",")
+            active = (".".join(parts[:4]), int(parts[4]) * 256 + int(parts[5]))
+            say("200 so be it")
+        elif word == "EPRT":
+            _, _, address, port, _ = rest.split("|")
+            active = (address, int(port))
+            say("200 so be it")
+        elif word == "RETR":
+            data = passive.accept()[0] if passive else socket.create_connection(active)
+            say("150 here it comes")
+            data.sendall(b"x" * 100000)
+            data.close()
+            say("226 done")
+            passive = active = None
+        elif word == "QUIT": say("221 bye")
+        else: say("200 so be it")
+
+listener = socket.create_server(("::", 2121), family=socket.AF_INET6, dualstack_ipv6=True)
+while True:
+    control, _ = listener.accept()
+    try: serve(control)
+    except OSError: pass
+    control.close()
+"#;
+
+const FTP_CLIENT: &str = r#"
+import ftplib, sys
+ftp = ftplib.FTP()
+ftp.connect(sys.argv[1], 2121, timeout=5)
+ftp.login("a", "b")
+ftp.set_pasv(sys.argv[2] == "passive")
+parts = []
+ftp.retrbinary("RETR file", parts.append)
+ftp.quit()
+print(len(b"".join(parts)))
+"#;
+
+#[test]
+fn data_of_ftp_pass_as_they_were_announced() {
+    let policy = |states: &str| {
+        format!(
+            "dpi = 'own'\nrules = '''\nstate {{{states}}} => accept\nin lan and tcp dst port 2121 => accept\nicmp6 => accept\n'''"
+        )
+    };
+    for (name, states, passes) in
+        [("inline-ftp", "established, related", true), ("inline-ftp-unrelated", "established", false)]
+    {
+        Bench::run(name, &policy(states), |bench| {
+            fs::write(bench.folder.join("server.py"), FTP_SERVER).unwrap();
+            fs::write(bench.folder.join("client.py"), FTP_CLIENT).unwrap();
+            bench.serve("python3 server.py", 2121);
+            let ways = [
+                ("192.0.2.2", "passive"),
+                ("192.0.2.2", "active"),
+                ("2001:db8::2", "passive"),
+                ("2001:db8::2", "active"),
+            ];
+            // Without it, one try is enough to see that it takes its time, and fails.
+            for (server, way) in ways.into_iter().take(if passes { 4 } else { 1 }) {
+                let client =
+                    format!("timeout 8 python3 {} {server} {way}", arg(&bench.folder.join("client.py")));
+                let output = bench.client.command(&client).output().unwrap();
+                let (told, errors) =
+                    (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+                assert_eq!(told.trim() == "100000", passes, "{server} {way}: {told} {errors}");
+            }
+        });
+    }
+}
+
+/// Makes a torrent of a file, and tells all who ask that the seeder has it.
+const TRACKER: &str = r#"
+import hashlib, http.server, socket, sys
+def coded(value):
+    if isinstance(value, int): return b"i%de" % value
+    if isinstance(value, bytes): return b"%d:%s" % (len(value), value)
+    return b"d" + b"".join(coded(key) + coded(value[key]) for key in sorted(value)) + b"e"
+data, piece = open("seed/file", "rb").read(), 65536
+pieces = b"".join(hashlib.sha1(data[at:at + piece]).digest() for at in range(0, len(data), piece))
+info = {b"name": b"file", b"length": len(data), b"piece length": piece, b"pieces": pieces}
+open("file.torrent", "wb").write(coded({b"announce": b"http://192.0.2.2:6969/announce", b"info": info}))
+peers = socket.inet_aton("192.0.2.2") + (6881).to_bytes(2, "big")
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = coded({b"interval": 5, b"peers": peers})
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer(("0.0.0.0", 6969), Handler).serve_forever()
+"#;
+
+#[test]
+fn two_clients_of_bittorrent_are_told_and_blocked() {
+    let is_there = Command::new("aria2c").arg("--version").output().is_ok();
+    if !is_there {
+        return say("SKIPPED: a download by BitTorrent needs `aria2c`: install aria2 (Debian)");
+    }
+    for (name, rule, passes) in [
+        ("inline-bittorrent", "app BitTorrent => accept(log)", true),
+        ("inline-bittorrent-blocked", "app BitTorrent => drop", false),
+    ] {
+        let policy = format!("dpi = 'own'\nrules = '''\n{rule}\notherwise => accept\n'''");
+        Bench::run(name, &policy, |bench| {
+            let bytes: Vec<u8> =
+                (0..500_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+            for folder in ["seed", "leech"] {
+                fs::create_dir_all(bench.folder.join(folder)).unwrap();
+            }
+            fs::write(bench.folder.join("seed/file"), &bytes).unwrap();
+            fs::write(bench.folder.join("tracker.py"), TRACKER).unwrap();
+            bench.serve("python3 tracker.py", 6969);
+            let alone = "--no-conf --enable-dht=false --enable-dht6=false --bt-enable-lpd=false --enable-peer-exchange=false --console-log-level=warn";
+            let torrent = bench.folder.join("file.torrent");
+            let torrent = arg(&torrent);
+            bench.serve(&format!("aria2c {alone} --listen-port=6881 --seed-ratio=0.0 --check-integrity=true --dir=seed {torrent}"), 6881);
+            let leech = bench.folder.join("leech");
+            let mut leecher = bench.client.command(&format!(
+                "timeout 25 aria2c {alone} --listen-port=6882 --seed-time=0 --dir={} {torrent}",
+                arg(&leech)
+            ));
+            let mut leecher = leecher.stdout(std::process::Stdio::null()).spawn().unwrap();
+            if passes {
+                bench.wait("the end of the download", || leecher.try_wait().unwrap().is_some());
+                assert!(
+                    fs::read(leech.join("file")).unwrap() == bytes,
+                    "the file differs; {}",
+                    bench.stats()
+                );
+            } else {
+                bench.wait("the count of the rule", || {
+                    bench.stats()["rules"][0]["packets"].as_u64() > Some(3)
+                });
+                std::thread::sleep(Duration::from_secs(2));
+                // The file is there, without what makes it one.
+                assert!(fs::read(leech.join("file")).unwrap_or_default() != bytes);
+                let _ = leecher.kill();
+                let _ = leecher.wait();
+            }
+            assert!(bench.stats()["rules"][0]["packets"].as_u64() > Some(3), "{}", bench.stats());
+        });
     }
 }

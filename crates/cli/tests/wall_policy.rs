@@ -186,3 +186,84 @@ fn rules_that_are_looked_up_are_told() {
     assert_eq!(looked_up["tables"].as_array().map(Vec::len), Some(3), "{object}");
     assert!(object["programs"][0]["build_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{object}");
 }
+
+/// A capture of a connection that speaks HTTP with an address as its host, on a port of its own.
+fn numeric_host(folder: &std::path::Path) -> PathBuf {
+    let segment = |from_client: bool, flags: &str, seq: u32, payload: &str| {
+        let (src, dst, sport, dport, ack) = match from_client {
+            true => ("10.0.0.9", "10.0.0.2", 4000, 8022, if flags == "S" { 0 } else { 501 }),
+            false => ("10.0.0.2", "10.0.0.9", 8022, 4000, if flags == "SA" { 101 } else { 151 }),
+        };
+        let payload: String = payload.bytes().map(|byte| format!("{byte:02x} ")).collect();
+        let line = format!(
+            "eth / ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={seq}, ack={ack}, flags={flags}) / hex({payload})"
+        );
+        testkit::packet::Packet::parse(&line).unwrap().bytes
+    };
+    let request = "GET /a HTTP/1.1\r\nHost: 10.0.0.2\r\nUser-Agent: x\r\n\r\n";
+    let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
+    let packets = [
+        segment(true, "S", 100, ""),
+        segment(false, "SA", 500, ""),
+        segment(true, "A", 101, ""),
+        segment(true, "PA", 101, request),
+        segment(false, "PA", 501, answer),
+        segment(true, "A", 151, ""),
+        segment(true, "FA", 151, ""),
+    ];
+    let mut bytes = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 1] {
+        bytes.extend(word.to_le_bytes());
+    }
+    for (second, packet) in (0..).zip(&packets) {
+        for word in [second, 0, packet.len() as u32, packet.len() as u32] {
+            bytes.extend(u32::to_le_bytes(word));
+        }
+        bytes.extend(packet);
+    }
+    let path = folder.join("numeric.pcap");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn risks_that_ndpi_finds_decide() {
+    if dpi::ndpi::built_with().is_none() {
+        say("SKIPPED: nDPI is not installed (Debian: libndpi-dev)");
+        return;
+    }
+    let judged = |name: &str, test: &str| {
+        let policy = policy(name, &format!("rules = '''\n{test} => drop\notherwise => accept\n'''"));
+        let capture = numeric_host(policy.parent().unwrap());
+        let output = run(&["wall", "run", arg(&policy), arg(&capture), "--verdicts"]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert_eq!(stderr(&output), "", "nDPI is asked");
+        let letters = stdout(&output);
+        letters.lines().map(|line| &line.split(' ').nth(1).unwrap()[..1]).collect::<String>()
+    };
+    // sluss tells HTTP by itself from the request on; nDPI looks on, and what it finds holds from then on.
+    for (name, test) in [
+        ("risk-port", "risk KNOWN_PROTOCOL_ON_NON_STANDARD_PORT"),
+        ("risk-host", "risk {tls_weak_cipher, NDPI_HTTP_NUMERIC_IP_HOST} and app HTTP"),
+        ("risk-any", "risk any"),
+    ] {
+        let letters = judged(name, test);
+        assert!(letters.starts_with("aaa") && letters.ends_with("dd"), "{test}: {letters}");
+        assert_eq!(judged(name, test), letters);
+    }
+    assert_eq!(judged("risk-none", "risk TLS_WEAK_CIPHER"), "aaaaaaa");
+}
+
+#[test]
+fn a_risk_that_nobody_looks_for_is_warned_of_and_a_wrong_name_corrected() {
+    let own = policy("risk-own", "dpi = 'own'\nrules = '''\nrisk any => drop\notherwise => accept\n'''");
+    let output = run(&["wall", "check", arg(&own)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("`risk` never holds"), "{}", stderr(&output));
+    let wrong = policy("risk-wrong", "rules = 'risk TLS_WEAK_CIPHERS => drop'");
+    let output = run(&["wall", "check", arg(&wrong)]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("did you mean `TLS_WEAK_CIPHER`?"), "{}", stderr(&output));
+    let listed = stdout(&run(&["wall", "protocols", "--risks", "numeric"]));
+    assert!(listed.contains("HTTP_NUMERIC_IP_HOST") && listed.contains("NUMERIC_IP_HOST"), "{listed}");
+}

@@ -9,6 +9,7 @@ mod message;
 #[allow(unsafe_code)]
 pub mod ndpi;
 pub mod protocol;
+pub mod risk;
 pub mod tier1;
 mod verdict;
 #[allow(unsafe_code)]

@@ -131,6 +131,8 @@ pub struct Answer {
     pub confidence: Confidence,
     /// Packets of the flow that nDPI has seen.
     pub packets: u32,
+    /// What is risky about the flow, see [`crate::risk`].
+    pub risks: u64,
     /// What the flow says of itself.
     pub details: Details,
     /// Fingerprint of the client, JA3; nDPI before 5 has it.
@@ -458,6 +460,7 @@ fn answer_of(told: &Told, strings: [&[u8]; 4]) -> Answer {
         category: told.found.category,
         confidence: told.found.confidence,
         packets: told.packets,
+        risks: told.found.risks,
         details: Details { sni: string(&host.to_ascii_lowercase()), alpn: string(alpn), ja4: string(ja4) },
         ja3: string(ja3),
     }

@@ -1,10 +1,13 @@
 //! What a running wall is told by others, and tells them: another policy, counts, and events.
 //!
 //! Nothing here waits for a file or a socket. Another policy is read, checked and compiled by who has it, while packets go on; the wall takes it between two bursts.
+//!
+//! A wall of several workers has a seat for each. Each worker takes another policy between two bursts of its own. All of a flow is judged by one worker, so no flow
+//! is judged by the old policy again once it was by the new. The policy counts as taken when all have it; until then, what is told is about the old one.
 
-use crate::judge::{Counts, Prepared, Verdict, basis_in_words, basis_object};
+use crate::judge::{Counts, Prepared, Verdict, basis_in_words, basis_object, limits};
 use crate::ledger::{Ledger, Wanted};
-use crate::policy::Policy;
+use crate::policy::{Bucket, Policy};
 use crate::record::Record;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -17,22 +20,32 @@ use wire::layers::Layers;
 /// Events that wait to be taken, at most.
 const EVENTS_MAX: usize = 1 << 16;
 
-/// What a wall shares with who runs it. Clones are the same.
+/// What a wall, or a worker of one, shares with who runs it. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Control(Arc<Shared>);
+pub struct Control {
+    shared: Arc<Shared>,
+    /// The worker, by its number.
+    seat: usize,
+}
 
 #[derive(Debug)]
 struct Shared {
-    has_prepared: AtomicBool,
+    /// By worker: whether another policy is there for it.
+    has_prepared: Vec<AtomicBool>,
     ledger: Ledger,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
+    /// The policy that was handed over last, its number, and its limits.
     policy: Arc<Policy>,
-    prepared: Option<Prepared>,
-    told: Told,
+    generation: u32,
+    limits: Arc<[Bucket]>,
+    /// What each worker is to take.
+    prepared: Vec<Option<Prepared>>,
+    /// What each worker has told last: the policy that it is about, and its counts.
+    told: Vec<(Arc<Policy>, Counts)>,
     events: Vec<Event>,
 }
 
@@ -50,7 +63,7 @@ pub struct Told {
 /// Whether it is the same.
 impl PartialEq for Control {
     fn eq(&self, other: &Control) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.shared, &other.shared) && self.seat == other.seat
     }
 }
 
@@ -58,20 +71,47 @@ impl Control {
     /// For a wall that begins with this policy.
     #[must_use]
     pub fn new(policy: Arc<Policy>) -> Control {
+        Control::for_workers(policy, 1)
+    }
+
+    /// For a wall of so many workers, which are [`Control::of_worker`].
+    #[must_use]
+    pub fn for_workers(policy: Arc<Policy>, workers: usize) -> Control {
+        let workers = workers.max(1);
         let records = &policy.settings().records;
         let ended = records.eve.is_some() && records.flows;
-        let told = Told { policy: Arc::clone(&policy), generation: 1, counts: Counts::default() };
-        Control(Arc::new(Shared {
-            has_prepared: AtomicBool::new(false),
+        let inner = Inner {
+            generation: 1,
+            limits: limits(&policy),
+            prepared: (0..workers).map(|_| None).collect(),
+            told: vec![(Arc::clone(&policy), Counts::default()); workers],
+            events: Vec::new(),
+            policy,
+        };
+        let shared = Shared {
+            has_prepared: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             ledger: Ledger::new(Wanted { identified: false, ended }),
-            inner: Mutex::new(Inner { policy, prepared: None, told, events: Vec::new() }),
-        }))
+            inner: Mutex::new(inner),
+        };
+        Control { shared: Arc::new(shared), seat: 0 }
+    }
+
+    /// The same, for the worker of this number; beyond the last, for that.
+    #[must_use]
+    pub fn of_worker(&self, worker: usize) -> Control {
+        Control { shared: Arc::clone(&self.shared), seat: worker.min(self.workers() - 1) }
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.shared.has_prepared.len()
     }
 
     /// Where flows are told of.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        self.0.ledger.clone()
+        self.shared.ledger.clone()
     }
 
     /// The policy that the wall has, or is about to take.
@@ -80,18 +120,39 @@ impl Control {
         Arc::clone(&self.inner().policy)
     }
 
-    /// Hands over another policy, which the wall takes between two bursts.
+    /// The limits of that policy, which all workers count in.
+    pub(crate) fn limits(&self) -> Arc<[Bucket]> {
+        Arc::clone(&self.inner().limits)
+    }
+
+    /// Hands over another policy, which each worker takes between two bursts.
     pub fn hand_over(&self, prepared: Prepared) {
         let mut inner = self.inner();
         inner.policy = Arc::clone(prepared.policy());
-        inner.prepared = Some(prepared);
-        self.0.has_prepared.store(true, Ordering::Release);
+        inner.generation = inner.generation.wrapping_add(1);
+        inner.limits = prepared.limits();
+        inner.prepared[1..].iter_mut().for_each(|other| *other = Some(prepared.for_another()));
+        inner.prepared[0] = Some(prepared);
+        self.shared.has_prepared.iter().for_each(|has| has.store(true, Ordering::Release));
     }
 
-    /// What the wall has told of itself last, a tick ago at most while it runs.
+    /// What the wall has told of itself last, a tick ago at most while it runs: the counts of all workers. While some have not taken the last policy yet, counts of
+    /// rules are those of the workers that have the one before.
     #[must_use]
     pub fn told(&self) -> Told {
-        self.inner().told.clone()
+        let inner = self.inner();
+        let old = inner.told.iter().find(|(policy, _)| !Arc::ptr_eq(policy, &inner.policy));
+        let policy = old.map_or(&inner.policy, |(policy, _)| policy);
+        let generation = inner.generation.wrapping_sub(u32::from(old.is_some()));
+        let mut told = Told { policy: Arc::clone(policy), generation, counts: Counts::default() };
+        for (about, counts) in &inner.told {
+            if Arc::ptr_eq(about, policy) {
+                told.counts.merge(counts);
+            } else {
+                told.counts.merge(&Counts { actions: counts.actions, ..Counts::default() });
+            }
+        }
+        told
     }
 
     /// Takes the events since.
@@ -102,18 +163,18 @@ impl Control {
 
     #[inline]
     pub(crate) fn take_prepared(&self) -> Option<Prepared> {
-        if !self.0.has_prepared.load(Ordering::Acquire) {
+        let has_prepared = &self.shared.has_prepared[self.seat];
+        if !has_prepared.load(Ordering::Acquire) {
             return None;
         }
-        self.0.has_prepared.store(false, Ordering::Relaxed);
-        self.inner().prepared.take()
+        has_prepared.store(false, Ordering::Relaxed);
+        self.inner().prepared[self.seat].take()
     }
 
-    pub(crate) fn set_counts(&self, counts: &Counts, policy: &Arc<Policy>, generation: u32) {
-        let mut inner = self.inner();
-        inner.told.counts.clone_from(counts);
-        inner.told.generation = generation;
-        inner.told.policy = Arc::clone(policy);
+    pub(crate) fn set_counts(&self, counts: &Counts, policy: &Arc<Policy>) {
+        let told = &mut self.inner().told[self.seat];
+        told.0 = Arc::clone(policy);
+        told.1.clone_from(counts);
     }
 
     /// Adds events; says how many there was no room for.
@@ -131,7 +192,7 @@ impl Control {
 
     /// A panic leaves nothing half written.
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

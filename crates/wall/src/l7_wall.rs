@@ -9,6 +9,8 @@
 //! | `rejected`, `dropped` | drops: what the policy says, where `drop` is not linked |
 //! | `monitored` | counts packets that go on in monitor mode, and would not |
 //! | `undecided` | counts packets that were judged before it was known what their flows speak |
+//! | `held` | counts packets that waited until it was known, or until they had waited long enough, which `held_too_long` counts |
+//! | `holding` | packets that wait |
 //! | `faults` | drops that `[fail]` says, where `drop` is not linked |
 //! | `not_ip` | counts packets that carry no IP |
 //! | `replies` | counts packets that tell the ends of a rejected flow |
@@ -17,6 +19,7 @@
 //! | `events_lost` | counts events that nobody took in time, or that were too many |
 //! | `generation` | the policy, by its number: 1 for the first |
 //! | `flows_now`, `flows_created`, `flows_evicted` | flows that are there; that began; that made room for others |
+//! | `announced`, `announcements_refused` | connections that FTP or SIP have announced and that have not come; counts announcements that do not count |
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
 //!
@@ -32,9 +35,11 @@
 //! north_name = "wan"
 //! ```
 
+mod hold;
+
 use crate::control::{Control, Event};
 use crate::judge::{Basis, Judge, Verdict, Way};
-use crate::policy::{Identify, Mode, Policy};
+use crate::policy::{Identify, Mode, Policy, Undecided};
 use crate::reject::Replies;
 use crate::rules::Action;
 use crate::spy::{Settings, SpyError};
@@ -45,6 +50,8 @@ use engine::{
     Reporting, Roles, Setup,
 };
 use flow::EndReason;
+use flow::table::Slot;
+use hold::{Held, Holding};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +80,9 @@ const BURST: usize = 64;
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 /// How often counts and events are handed over, in nanoseconds: those of thousands of rules are copied.
 const TELL_EVERY_NS: u64 = 50_000_000;
+/// How often packets that wait are judged again, in nanoseconds; of few flows, at each tick.
+const JUDGE_AGAIN_EVERY_NS: u64 = 5_000_000;
+const FEW_FLOWS: usize = 256;
 
 impl L7Wall {
     fn read(&self) -> Result<Arc<Policy>, OptionError> {
@@ -115,6 +125,9 @@ pub struct Running {
     now_ns: u64,
     /// When counts were told last.
     told_ns: u64,
+    /// Packets that wait, and when they were judged again last.
+    holding: Holding,
+    judged_again_ns: u64,
 }
 
 #[derive(Debug)]
@@ -125,6 +138,9 @@ struct Counters {
     faults: Counter,
     monitored: Counter,
     undecided: Counter,
+    held: Counter,
+    held_too_long: Counter,
+    holding: Counter,
     not_ip: Counter,
     replies: Counter,
     limited: Counter,
@@ -135,6 +151,8 @@ struct Counters {
     flows_now: Counter,
     flows_created: Counter,
     flows_evicted: Counter,
+    announced: Counter,
+    announcements_refused: Counter,
     own: Counter,
     ndpi: Counter,
     ndpi_restarts: Counter,
@@ -149,6 +167,9 @@ impl Counters {
             faults: setup.rejects("faults"),
             monitored: setup.counter("monitored"),
             undecided: setup.counter("undecided"),
+            held: setup.counter("held"),
+            held_too_long: setup.counter("held_too_long"),
+            holding: setup.gauge("holding"),
             not_ip: setup.counter("not_ip"),
             replies: setup.counter("replies"),
             limited: setup.counter("replies_limited"),
@@ -159,6 +180,8 @@ impl Counters {
             flows_now: setup.gauge("flows_now"),
             flows_created: setup.counter("flows_created"),
             flows_evicted: setup.counter("flows_evicted"),
+            announced: setup.gauge("announced"),
+            announcements_refused: setup.counter("announcements_refused"),
             own: setup.counter("identified_own"),
             ndpi: setup.counter("identified_ndpi"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
@@ -184,7 +207,8 @@ impl Class for L7Wall {
             ledger: self.control.as_ref().map(Control::ledger),
             ..Settings::default()
         };
-        let new = |asks: bool| Judge::new(Arc::clone(&policy), settings(asks));
+        let workers = self.control.as_ref().map_or(1, Control::workers);
+        let new = |asks: bool| Judge::of_workers(Arc::clone(&policy), settings(asks), workers);
         let identify = policy.settings().dpi;
         let (judge, without_ndpi) = match (identify, new(identify != Identify::Own)) {
             (_, Ok(judge)) => (judge, None),
@@ -197,6 +221,11 @@ impl Class for L7Wall {
             }
             (_, Err(error)) => return Err(OptionError::new("policy", error)),
         };
+        let mut judge = judge;
+        judge.can_hold();
+        if let Some(control) = &self.control {
+            judge.share_limits(control.limits());
+        }
         let mut running = Running {
             judge,
             control: self.control.clone(),
@@ -210,6 +239,8 @@ impl Class for L7Wall {
             without_ndpi,
             now_ns: setup.now_ns,
             told_ns: setup.now_ns,
+            holding: Holding::default(),
+            judged_again_ns: setup.now_ns,
         };
         running.follow_policy();
         Ok(running)
@@ -252,13 +283,25 @@ impl App for Running {
         if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
             self.judge.spy_mut().poll();
         }
+        let is_due = io.now_ns.saturating_sub(self.judged_again_ns) >= JUDGE_AGAIN_EVERY_NS;
+        if self.holding.packets() > 0 && (is_due || self.holding.flows() <= FEW_FLOWS) {
+            self.judged_again_ns = io.now_ns;
+            self.judge_again(io.now_ns, io.outputs, io.pool);
+        }
         if io.now_ns.saturating_sub(self.told_ns) >= TELL_EVERY_NS {
             self.told_ns = io.now_ns;
             self.tell();
         }
     }
 
-    fn stop(&mut self, _: &mut Io<'_>) {
+    fn held(&self) -> usize {
+        self.holding.packets()
+    }
+
+    fn stop(&mut self, io: &mut Io<'_>) {
+        for (slot, _) in self.holding.by_age(0, 0) {
+            self.release(slot, true, io.outputs, io.pool);
+        }
         self.judge.spy_mut().finish();
         self.tell();
     }
@@ -291,8 +334,10 @@ impl Running {
         self.ways = [self.judge.way(Some(south), Some(north)), self.judge.way(Some(north), Some(south))];
         let (policy, generation) = self.judge.policy();
         let settings = policy.settings();
-        self.reply_limit = self.reply_limit.changed(settings.rejects.pps, settings.rejects.pps);
-        self.event_limit = self.event_limit.changed(settings.records.pps, settings.records.pps);
+        let workers = self.control.as_ref().map_or(1, |control| control.workers() as u64);
+        let [replies, events] = [settings.rejects.pps, settings.records.pps].map(|pps| pps.div_ceil(workers));
+        self.reply_limit = self.reply_limit.changed(replies, replies);
+        self.event_limit = self.event_limit.changed(events, events);
         self.counters.generation.set(generation.into());
     }
 
@@ -303,14 +348,16 @@ impl Running {
         self.counters.flows_now.set(spy.flows() as u64);
         self.counters.flows_created.set(flows.created);
         self.counters.flows_evicted.set(flows.ended(EndReason::Evicted));
+        let (announced, refused) = self.judge.announced();
+        self.counters.announced.set(announced as u64);
+        self.counters.announcements_refused.set(refused);
         self.counters.own.set(spy.identified().tier1);
         self.counters.ndpi.set(spy.identified().ndpi);
         if let Some((worker, _)) = spy.tier2() {
             self.counters.ndpi_restarts.set(worker.respawns);
         }
         if let Some(control) = &self.control {
-            let (policy, generation) = self.judge.policy();
-            control.set_counts(self.judge.counts(), policy, generation);
+            control.set_counts(self.judge.counts(), self.judge.policy().0);
             let lost = control.add_events(&mut self.events);
             self.counters.events_lost.add(lost);
         }
@@ -332,20 +379,96 @@ impl Running {
             let mut verdicts = [Verdict::NONE; BURST];
             let mut views = [NOTHING; BURST];
             for (view, packet) in views.iter_mut().zip(burst.iter()) {
-                let metadata = packet.metadata();
-                *view = flow::Packet {
-                    frame: packet.data(),
-                    linktype: LinkType::new(metadata.linktype.into()),
-                    time_ns: metadata.timestamp_ns,
-                    wire_len: packet.wire_len(),
-                };
+                *view = view_of(packet);
             }
             let count = burst.len();
             self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
-            for (packet, verdict) in burst.into_iter().zip(verdicts) {
-                self.carry_out(packet, verdict, (from, to), outputs, pool);
+            let holding = self.judge.take_holding();
+            let mut held = holding.held.into_iter().peekable();
+            let mut decided = holding.decided.into_iter().peekable();
+            for (number, (packet, verdict)) in burst.into_iter().zip(verdicts).enumerate() {
+                if let Some((_, slot)) = decided.next_if(|(at, _)| *at == number) {
+                    self.release(slot, false, outputs, pool);
+                }
+                match held.next_if(|(at, _)| *at == number) {
+                    Some((_, tag)) => self.hold(Held { packet, tag, ports: (from, to) }, outputs, pool),
+                    None => self.carry_out(packet, verdict, (from, to), outputs, pool),
+                }
             }
         }
+    }
+
+    /// Has a packet wait. If its flow has as many already, none of them waits on.
+    #[cold]
+    fn hold(&mut self, held: Held, outputs: &mut [Output], pool: &mut Pool) {
+        let Some(sight) = held.tag.sight else {
+            return self.judge_last(held, outputs, pool);
+        };
+        self.counters.held.add(1);
+        let packets_max = match self.judge.policy().0.settings().undecided {
+            Undecided::Hold(hold) => hold.packets,
+            _ => 0,
+        };
+        if self.holding.has_room(sight.slot, packets_max) {
+            self.holding.push(sight.slot, held, self.now_ns);
+        } else {
+            self.release(sight.slot, true, outputs, pool);
+            self.judge_last(held, outputs, pool);
+            self.judge.holds_none(sight.slot);
+        }
+        self.counters.holding.set(self.holding.packets() as u64);
+    }
+
+    /// Judges packets that wait again.
+    #[cold]
+    fn judge_again(&mut self, now_ns: u64, outputs: &mut [Output], pool: &mut Pool) {
+        self.judge.spy_mut().poll();
+        let longest_ns = match self.judge.policy().0.settings().undecided {
+            Undecided::Hold(hold) => hold.time_ns,
+            _ => 0,
+        };
+        for (slot, is_over) in self.holding.by_age(now_ns, longest_ns) {
+            // Packets of the next burst have to find room as well.
+            if outputs.iter().any(|output| output.allowance() <= BURST) {
+                return;
+            }
+            self.release(slot, is_over, outputs, pool);
+        }
+    }
+
+    /// Judges the packets of a flow that wait, in their order, as far as it is known what becomes of them; with `is_last`, all.
+    #[cold]
+    fn release(&mut self, slot: Slot, is_last: bool, outputs: &mut [Output], pool: &mut Pool) {
+        let Some(mut queue) = self.holding.take(slot) else { return };
+        while let Some(held) = queue.packets.pop_front() {
+            let Held { packet, tag, ports } = held;
+            match self.judge.again(&view_of(&packet), self.ways[ports.0], &tag, is_last) {
+                Some(verdict) => {
+                    self.counters.held_too_long.add(u64::from(verdict.basis == Basis::Undecided));
+                    self.carry_out(packet, verdict, ports, outputs, pool);
+                }
+                None => {
+                    queue.packets.push_front(Held { packet, tag, ports });
+                    break;
+                }
+            }
+        }
+        if queue.packets.is_empty() {
+            self.judge.holds_none(slot);
+        } else {
+            self.holding.put_back(slot, queue);
+        }
+        self.counters.holding.set(self.holding.packets() as u64);
+    }
+
+    /// Judges a packet that cannot wait on.
+    fn judge_last(&mut self, held: Held, outputs: &mut [Output], pool: &mut Pool) {
+        let Held { packet, tag, ports } = held;
+        if let Some(verdict) = self.judge.again(&view_of(&packet), self.ways[ports.0], &tag, true) {
+            self.counters.held_too_long.add(u64::from(verdict.basis == Basis::Undecided));
+            return self.carry_out(packet, verdict, ports, outputs, pool);
+        }
+        pool.free(packet, &self.counters.dropped.clone());
     }
 
     #[inline]
@@ -459,6 +582,21 @@ impl Running {
     }
 }
 
+/// A packet, to be judged.
+#[inline]
+fn view_of(packet: &Packet) -> flow::Packet<'_> {
+    let metadata = packet.metadata();
+    flow::Packet {
+        frame: packet.data(),
+        linktype: LinkType::new(metadata.linktype.into()),
+        time_ns: metadata.timestamp_ns,
+        wire_len: packet.wire_len(),
+    }
+}
+
 /// In the place of a packet to look at.
 const NOTHING: flow::Packet<'static> =
     flow::Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 0 };
+
+#[cfg(test)]
+mod tests;

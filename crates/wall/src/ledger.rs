@@ -115,7 +115,7 @@ impl Ledger {
         (self.0.packets.load(Ordering::Relaxed), self.0.bytes.load(Ordering::Relaxed))
     }
 
-    /// Counts packets. There is one writer.
+    /// Counts packets.
     pub(crate) fn count(&self, packets: u64, bytes: u64) {
         self.0.packets.fetch_add(packets, Ordering::Relaxed);
         self.0.bytes.fetch_add(bytes, Ordering::Relaxed);

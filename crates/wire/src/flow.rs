@@ -37,6 +37,8 @@ use crate::bytes::u32_at;
 use crate::ether::{Ethernet, ethertype};
 use crate::ip::{IpPacket, Ipv4, Ipv6, protocol};
 use crate::link::TAGS_MAX;
+use crate::transport::{Icmp, icmp_may_be_error, icmpv6_may_be_error};
+use std::net::IpAddr;
 
 /// What a hash was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,6 +122,26 @@ impl FlowHasher {
         self.ipv4(packet).or_else(|| self.ipv6(packet))
     }
 
+    /// The hash of the outermost IP addresses of a frame alone: fragments, packets in tunnels, and all connections of two hosts meet. An error of
+    /// ICMP counts by the addresses of the packet that it quotes; without IP, hardware addresses count.
+    #[inline]
+    #[must_use]
+    pub fn addresses(&self, frame: &[u8]) -> FlowHash {
+        let Some(ether) = Ethernet::new(frame) else { return FlowHash { value: 0, layer: Layer::None } };
+        let ip = match ether.behind_vlans(TAGS_MAX) {
+            Some((ethertype::IPV4 | ethertype::IPV6, off)) => IpPacket::new(&frame[off..]),
+            _ => None,
+        };
+        let Some(ip) = ip else { return self.link(ether) };
+        let quoted = quoted(&ip);
+        let IpPacket { src, dst, .. } = quoted.unwrap_or(ip);
+        let fold = |addr: IpAddr| match addr {
+            IpAddr::V4(addr) => u64::from(addr.to_bits()) << 16,
+            IpAddr::V6(addr) => self.fold_ipv6(addr.to_bits()),
+        };
+        FlowHash { value: self.pair(fold(src), fold(dst), 0), layer: Layer::Network }
+    }
+
     #[inline]
     fn ipv4(&self, packet: &[u8]) -> Option<FlowHash> {
         let ip = Ipv4::new(packet)?;
@@ -184,6 +206,17 @@ const fn split_mix(state: u64) -> (u64, u64) {
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     (state, mixed ^ mixed >> 31)
+}
+
+/// The packet that an error of ICMP quotes.
+fn quoted<'p>(ip: &IpPacket<'p>) -> Option<IpPacket<'p>> {
+    let is_error = match ip.protocol {
+        protocol::ICMP => icmp_may_be_error,
+        protocol::ICMPV6 => icmpv6_may_be_error,
+        _ => return None,
+    };
+    let kind = ip.payload.first().filter(|_| !ip.is_later_fragment())?;
+    if is_error(*kind) { IpPacket::new(ip.payload.get(Icmp::LEN..)?) } else { None }
 }
 
 #[derive(Clone, Copy, Default)]

@@ -1,6 +1,6 @@
 //! The flags of `sluss wall`.
 
-use crate::values::{at_least, core, duration};
+use crate::values::{at_least, core, duration, whole};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use dpi::protocol::Naming;
 use std::ffi::OsString;
@@ -267,6 +267,19 @@ pub(crate) struct WallRunArgs {
     /// Judge what rules of iptables give to a queue.
     #[arg(long, value_name = "N", conflicts_with_all = ["captures", "inline"])]
     pub(crate) nfqueue: Option<u16>,
+    /// With --inline: worker threads; all between two hosts is judged by one.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = whole(1..=64_u16),
+        allow_negative_numbers = true,
+        conflicts_with_all = ["captures", "nfqueue"],
+        hide_short_help = true,
+        long_help = "With --inline: worker threads. All packets between two hosts are judged by one of them, so flows, their fragments and tunnels stay \
+                     together; each worker has its share of the policy's flows, and its own nDPI"
+    )]
+    pub(crate) workers: u16,
     /// With --nfqueue: packets pass that are not judged in time.
     #[arg(
         long,
@@ -348,6 +361,9 @@ pub(crate) struct ProtocolsArgs {
     /// Only those whose name, alias or category has this in it.
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
+    /// List what `risk` of policies may name.
+    #[arg(long)]
+    pub(crate) risks: bool,
     /// Print JSON: an object for each protocol.
     #[arg(long)]
     pub(crate) json: bool,

@@ -60,10 +60,10 @@ impl Reloader {
         let lists = self.lists().clone();
         let new = policy::read_changed(path, &lists, *is_coloured)?;
         let before = control.told();
-        if let Err(error) = new.compile(LinkType::EN10MB) {
-            return Err(Failure::user(format_args!("{}: the rules do not compile: {error}", path.display())));
-        }
-        control.hand_over(Prepared::new(Arc::clone(&new), &[LinkType::EN10MB]));
+        let prepared = Prepared::compiled(Arc::clone(&new), LinkType::EN10MB).map_err(|error| {
+            Failure::user(format_args!("{}: the rules do not compile: {error}", path.display()))
+        })?;
+        control.hand_over(prepared);
         let built = begin.elapsed();
         while control.told().generation == before.generation {
             if begin.elapsed() > built + TAKEN_WITHIN {

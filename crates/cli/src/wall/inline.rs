@@ -6,6 +6,16 @@
 //!  engine: device ◄─► l7_wall ◄─► device             └── thread of a reload that SIGHUP asked for
 //!      or: nfqueue ──► l7_wall ──► nfqueue
 //! ```
+//!
+//! With several workers, each has a wall, and a socket on either device. The kernel spreads packets over the sockets of a device; an `rss` behind each socket hands them to the
+//! wall that has all packets between their two addresses. So it does not matter to which socket the kernel gives fragments, tunnels or ICMP errors.
+//!
+//! ```text
+//!  worker 0:  lan ─► rss ─┬─► l7_wall ─► wan         and the same from wan to lan
+//!                         └──┐ ┌─▲
+//!                         ┌──┼─┘ │
+//!  worker 1:  lan ─► rss ─┴──▼─► l7_wall ─► wan
+//! ```
 
 use super::control::Reloader;
 use super::records::Records;
@@ -20,6 +30,7 @@ use crate::notices::Announcer;
 use crate::reader::print_at_end;
 use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
+use apps::{Join, Rss, SpreadBy};
 use engine::{Config, ConfigureError, Engine, Graph, Settings};
 use io::nfqueue::Fail;
 use io::{AfPacket, Nfqueue};
@@ -58,7 +69,7 @@ impl<'a> Place<'a> {
 
     fn graph(&self, args: &WallRunArgs, control: &Control) -> Result<Graph, Failure> {
         match self {
-            Place::Devices(south, north) => between(south, north, control),
+            Place::Devices(south, north) => between(south, north, args.workers.into(), control),
             Place::Queue(queue) => behind(*queue, args, control),
         }
     }
@@ -66,6 +77,9 @@ impl<'a> Place<'a> {
     /// What is said once the wall stands.
     fn greeting(&self, args: &WallRunArgs) -> String {
         match self {
+            Place::Devices(south, north) if args.workers > 1 => {
+                format!("the wall stands between {south} and {north}, with {} workers", args.workers)
+            }
             Place::Devices(south, north) => format!("the wall stands between {south} and {north}"),
             Place::Queue(queue) => {
                 let bypass = if args.fail_open { " --queue-bypass" } else { "" };
@@ -91,10 +105,14 @@ pub(super) fn run(
     policy: &Arc<Policy>,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
-    let control = Control::new(Arc::clone(policy));
+    let workers = usize::from(args.workers);
+    let control = Control::for_workers(Arc::clone(policy), workers);
     let mut records = Records::open(policy)?;
-    let mut engine = Engine::new(Settings::new().map_err(Failure::no_engine)?).map_err(Failure::no_engine)?;
-    engine.configure(&place.graph(args, &control)?).map_err(|error| refused(&error))?;
+    let graph = place.graph(args, &control)?;
+    let usual = Settings::new().map_err(Failure::no_engine)?;
+    let settings = Settings { workers, packets: Settings::packets_for(&graph), ..usual };
+    let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
+    engine.configure(&graph).map_err(|error| refused(&error))?;
     let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
     let server = args.control.as_deref().map(Server::bind).transpose()?;
     // Threads that begin from here on inherit what is left.
@@ -105,7 +123,12 @@ pub(super) fn run(
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
-    terminal.say(&format!("{}: generation 1, {} rules", place.greeting(args), policy.rules().len()));
+    let megabytes = (control.ledger().memory() * workers).div_ceil(1 << 20);
+    terminal.say(&format!(
+        "{}: generation 1, {} rules; flows and their identification take {megabytes} MiB at most",
+        place.greeting(args),
+        policy.rules().len()
+    ));
     let ran = engine.run_until(|status| {
         announcer.announce();
         records.write(&control, terminal);
@@ -163,29 +186,67 @@ fn confinement(args: &WallRunArgs, place: &Place<'_>, policy: &Policy) -> Confin
     }
 }
 
-/// Both devices, and the wall between them.
-fn between(south: &str, north: &str, control: &Control) -> Result<Graph, Failure> {
+/// Both devices, and the wall between them: one for each worker.
+fn between(south: &str, north: &str, workers: usize, control: &Control) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
-    let device = |name: &str| AfPacket { device: name.to_owned(), promiscuous: true, ..AfPacket::default() };
-    let wall = L7Wall {
-        south_name: Some(south.to_owned()),
-        north_name: Some(north.to_owned()),
-        control: Some(control.clone()),
-        ..L7Wall::default()
-    };
-    let apps = [
-        ("south", Config::new(device(south))),
-        ("north", Config::new(device(north))),
-        ("wall", Config::new(wall)),
-    ];
-    for (name, config) in apps {
-        super::ran::add(&mut graph, name, config)?;
+    let sides = [("south", south), ("north", north)];
+    for worker in 0..workers {
+        let name = |app: &str| if workers == 1 { app.to_owned() } else { format!("{app}_{worker}") };
+        let wall = L7Wall {
+            south_name: Some(south.to_owned()),
+            north_name: Some(north.to_owned()),
+            control: Some(control.of_worker(worker)),
+            ..L7Wall::default()
+        };
+        let mut apps = vec![(name("wall"), Config::new(wall))];
+        for (at, (side, device)) in sides.into_iter().enumerate() {
+            let socket = AfPacket {
+                device: device.to_owned(),
+                promiscuous: true,
+                fanout: (workers > 1).then(|| fanout_group(at)),
+                ..AfPacket::default()
+            };
+            apps.push((name(side), Config::new(socket)));
+            if workers > 1 {
+                apps.push((name(&format!("{side}_spread")), Config::new(spread())));
+                apps.push((name(&format!("{side}_join")), Config::new(Join {})));
+            }
+        }
+        for (name, config) in apps {
+            let app = graph.add(&name, config).map_err(|error| Failure::internal(format!("{error}")))?;
+            app.worker = Some(worker);
+        }
     }
-    for side in ["south", "north"] {
-        super::ran::link(&mut graph, &format!("{side}.output -> wall.{side}"))?;
-        super::ran::link(&mut graph, &format!("wall.{side} -> {side}.input"))?;
+    for (side, _) in sides {
+        if workers == 1 {
+            super::ran::link(&mut graph, &format!("{side}.output -> wall.{side}"))?;
+            super::ran::link(&mut graph, &format!("wall.{side} -> {side}.input"))?;
+            continue;
+        }
+        for from in 0..workers {
+            super::ran::link(&mut graph, &format!("{side}_{from}.output -> {side}_spread_{from}.input"))?;
+            super::ran::link(&mut graph, &format!("{side}_join_{from}.output -> wall_{from}.{side}"))?;
+            super::ran::link(&mut graph, &format!("wall_{from}.{side} -> {side}_{from}.input"))?;
+            for to in 0..workers {
+                // Outputs count in the order of their names.
+                super::ran::link(
+                    &mut graph,
+                    &format!("{side}_spread_{from}.to_{to:02} -> {side}_join_{to}.from_{from:02}"),
+                )?;
+            }
+        }
     }
     Ok(graph)
+}
+
+/// What hands packets to the worker that has their addresses: the same for all sockets of both devices.
+fn spread() -> Rss {
+    Rss { by: SpreadBy::Addresses, ..Rss::default() }
+}
+
+/// The group of the sockets on a device: one that no other process has, unless it has 32768 processes' distance from this one.
+fn fanout_group(side: usize) -> u16 {
+    ((std::process::id() as u16) << 1) | side as u16
 }
 
 /// A queue, and the wall behind it, to which all packets come from the south. What it rejects or drops is answered at once.

@@ -10,6 +10,9 @@ use serde_json::json;
 
 /// Prints them, sorted by name.
 pub(crate) fn run(args: &ProtocolsArgs) -> Result<Outcome, Failure> {
+    if args.risks {
+        return risks(args);
+    }
     let mut protocols: Vec<Protocol> = Protocol::all()
         .filter(|protocol| *protocol != Protocol::UNKNOWN && is_asked_for(*protocol, args))
         .collect();
@@ -34,6 +37,27 @@ pub(crate) fn run(args: &ProtocolsArgs) -> Result<Outcome, Failure> {
     }
     let width = columns(std::io::stdout());
     print(&width.map_or_else(|| table.text(), |width| table.text_within(width)))?;
+    Ok(Outcome::Done)
+}
+
+/// Prints risks, in the order of nDPI's numbers.
+fn risks(args: &ProtocolsArgs) -> Result<Outcome, Failure> {
+    let wanted = args.text.as_ref().map(|text| text.to_uppercase()).unwrap_or_default();
+    let mut risks = dpi::risk::all().filter(|(name, _)| name.contains(&wanted)).peekable();
+    if risks.peek().is_none() {
+        return Ok(Outcome::NothingMatched);
+    }
+    if args.json {
+        for (name, alias) in risks {
+            let aliases: Vec<&str> = alias.into_iter().collect();
+            print(&format!("{}\n", json!({ "v": 1, "type": "risk", "name": name, "aliases": aliases })))?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let mut table =
+        Table::new(vec![Column::left("risk", 0, 0), Column::left("also called", 0, 1)]).with_gap(2);
+    risks.for_each(|(name, alias)| table.push(vec![name.to_owned(), alias.unwrap_or_default().to_owned()]));
+    print(&table.text())?;
     Ok(Outcome::Done)
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+pub mod inline;
 pub mod running;
 
 use std::io::Write;

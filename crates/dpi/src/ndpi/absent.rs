@@ -12,6 +12,7 @@ pub(crate) struct Found {
     pub(crate) category: u16,
     pub(crate) confidence: Confidence,
     pub(crate) more: bool,
+    pub(crate) risks: u64,
 }
 
 pub(crate) type FlowState = NonNull<c_void>;

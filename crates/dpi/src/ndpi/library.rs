@@ -13,6 +13,7 @@ struct Finding {
     category: u16,
     confidence: u8,
     more: u8,
+    risks: u64,
 }
 
 /// Strings of a flow; the same struct is in shim.c.
@@ -57,6 +58,8 @@ pub(crate) struct Found {
     pub(crate) confidence: Confidence,
     /// Whether further packets may tell more.
     pub(crate) more: bool,
+    /// What is risky about it, see [`crate::risk`].
+    pub(crate) risks: u64,
 }
 
 impl From<Finding> for Found {
@@ -67,6 +70,7 @@ impl From<Finding> for Found {
             category: finding.category,
             confidence: super::confidence(finding.confidence),
             more: finding.more != 0,
+            risks: finding.risks,
         }
     }
 }

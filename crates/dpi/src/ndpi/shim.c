@@ -37,7 +37,7 @@
 FUNCTIONS(DECLARE)
 
 /* What is known of a flow. The same struct is in library.rs. */
-struct sluss_ndpi_finding { uint16_t app, master, category; uint8_t confidence, more; };
+struct sluss_ndpi_finding { uint16_t app, master, category; uint8_t confidence, more; uint64_t risks; };
 struct sluss_ndpi_details { const char *host, *alpn, *ja4, *ja3; };
 
 /* Loads the library, for good. NULL, or why it cannot be used. */
@@ -116,6 +116,7 @@ static void find(struct sluss_ndpi_finding *finding, const struct ndpi_flow_stru
   finding->app = found.app_protocol, finding->master = found.master_protocol;
 #endif
   finding->category = (uint16_t)found.category, finding->confidence = confidence(flow), finding->more = 0;
+  finding->risks = flow->risk;
 }
 
 /* One packet of a flow, from its IP header on. */

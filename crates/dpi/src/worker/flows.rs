@@ -13,12 +13,13 @@ pub(super) type Tell<'a> = dyn FnMut(&Told, [Option<&[u8]>; 4]) + 'a;
 pub(super) struct Flows {
     module: Module,
     states: States,
-    /// By the flow's slot: its generation, where its state is, the packets nDPI has had, and what was last said of it (app and master).
+    /// By the flow's slot: its generation, where its state is, the packets nDPI has had, and what was last said of it (app and master, and risks).
     /// Slots that no flow had are zeros, whose memory the kernel provides when it is touched.
     generations: Vec<u32>,
     places: Vec<u32>,
     packets: Vec<u32>,
     said: Vec<u32>,
+    risks: Vec<u64>,
     budget_tcp: u32,
     budget_udp: u32,
     budget_other: u32,
@@ -45,6 +46,7 @@ impl Flows {
             places: zeros(),
             packets: zeros(),
             said: zeros(),
+            risks: vec![0; settings.flows as usize],
             budget_tcp: settings.budget_tcp,
             budget_udp: settings.budget_udp,
             budget_other: settings.budget_other,
@@ -62,7 +64,7 @@ impl Flows {
             self.release(slot);
             self.generations[slot] = job.flow.generation;
             self.places[slot] = STATELESS;
-            (self.packets[slot], self.said[slot]) = (0, 0);
+            (self.packets[slot], self.said[slot], self.risks[slot]) = (0, 0, 0);
         }
         let known = self.places[slot] != NONE && self.generations[slot] == job.flow.generation;
         if !known || self.places[slot] == DONE {
@@ -95,8 +97,8 @@ impl Flows {
         if found.app != 0 && found.more && !enough {
             // It is known what it is, and further packets may tell more of it.
             let said = u32::from(found.app) | u32::from(found.master) << 16;
-            if said != self.said[slot] {
-                self.said[slot] = said;
+            if said != self.said[slot] || found.risks != self.risks[slot] {
+                (self.said[slot], self.risks[slot]) = (said, found.risks);
                 self.tell(slot, Some(state), found, false, false, tell);
             }
         } else if found.app != 0 {

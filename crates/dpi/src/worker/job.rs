@@ -85,7 +85,7 @@ pub(super) struct Told {
 /// The longest strings of an answer: name of the host, ALPN, JA4, JA3. Longer ones are cut.
 const STRINGS_MAX: [usize; 4] = [255, 128, 40, 40];
 /// Where the strings begin, each behind a byte with its length.
-const STRINGS_AT: usize = 24;
+const STRINGS_AT: usize = 32;
 const DONE: u8 = 1;
 const EVICTED: u8 = 2;
 
@@ -100,6 +100,8 @@ impl Told {
         answer[14] = self.found.confidence as u8;
         answer[15] = u8::from(self.done) * DONE + u8::from(self.evicted) * EVICTED;
         answer[16..20].copy_from_slice(&self.packets.to_ne_bytes());
+        answer[24..28].copy_from_slice(&(self.found.risks as u32).to_ne_bytes());
+        answer[28..32].copy_from_slice(&((self.found.risks >> 32) as u32).to_ne_bytes());
         let mut at = STRINGS_AT;
         for (string, most) in strings.into_iter().zip(STRINGS_MAX) {
             let string = string.unwrap_or_default();
@@ -128,6 +130,7 @@ impl Told {
                 category: half(12),
                 confidence: crate::ndpi::confidence(answer[14]),
                 more: false,
+                risks: u64::from(word(24)) | u64::from(word(28)) << 32,
             },
             packets: word(16),
             done: flags & DONE != 0,
@@ -164,7 +167,14 @@ mod tests {
 
     #[test]
     fn answers_are_read_as_they_were_written() {
-        let found = Found { app: 91, master: 5, category: 4, confidence: Confidence::Payload, more: false };
+        let found = Found {
+            app: 91,
+            master: 5,
+            category: 4,
+            confidence: Confidence::Payload,
+            more: false,
+            risks: 1 << 40 | 2,
+        };
         let flow = FlowId { slot: 3, generation: 9 };
         let told = Told { flow, found, packets: 70_000, done: true, evicted: false };
         let long = [b'a'; 300];

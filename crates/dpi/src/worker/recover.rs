@@ -146,6 +146,7 @@ fn lost(flow: FlowId, poison: Option<FlowId>) -> Answer {
         category: 0,
         confidence: Confidence::Unknown,
         packets: 0,
+        risks: 0,
         details: Details::default(),
         ja3: None,
     }

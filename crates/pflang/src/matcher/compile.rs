@@ -288,6 +288,12 @@ impl ParsedMatch {
         ParsedMatch { clock: Clock::new(compiler.limits), ..self.clone() }
     }
 
+    /// With what it was lowered to.
+    pub(super) fn with(self, lowered: LoweredProgram) -> ReadMatch {
+        let ParsedMatch { source, substituted, clock, program } = self;
+        ReadMatch { source, substituted, clock, program, lowered }
+    }
+
     /// A finding about the program, with its place as written.
     pub(crate) fn locate(&self, found: Diagnostic) -> Diagnostic {
         located(found, &self.substituted)

@@ -2,7 +2,8 @@
 //!
 //! Of each test that names such an input two trees are made: `may`, which holds wherever the test could hold, and `must`, which holds where it holds
 //! whatever the input is. `tcp and app = 7` may hold for all of TCP and must hold for nothing. A clause becomes two: `must => its handler`, then
-//! `may => open`. So the first clause that decides for certain is reached only by packets that no clause before it left open.
+//! `may => open`. So the first clause that decides for certain is reached only by packets that no clause before it left open. A block becomes `must => { its clauses }`,
+//! then `may => open`.
 
 use super::Matcher;
 use super::compile::ParsedMatch;
@@ -11,7 +12,8 @@ use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{Cond, Value, ValueId};
-use crate::lower::LoweredProgram;
+use crate::lower::{self, LoweredProgram};
+use crate::syntax::program::Line;
 use std::collections::HashSet;
 
 impl Compiler {
@@ -57,18 +59,58 @@ impl Compiler {
             .filter(|(_, name)| unknown.contains(&name.as_str()))
             .map(|(at, _)| at)
             .collect();
+        if let Some(matcher) = self.decided_early(parsed, &slots, open) {
+            return Ok(matcher);
+        }
         if let Some(matcher) = self.looked_up(parsed, Clock::new(self.limits), Some((&slots, open))) {
             return Ok(matcher);
         }
         let mut read = self.lower_match(parsed.again(self))?;
-        let lowered = &mut read.lowered;
-        let leaf = open_leaf(lowered, open);
-        let clauses: Vec<(usize, Clause)> =
-            std::mem::take(&mut lowered.clauses).into_iter().enumerate().collect();
-        let clauses = without(lowered, &clauses, &slots, leaf);
-        lowered.clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
+        make_open(&mut read.lowered, &slots, open);
         self.matcher(&read)
     }
+
+    /// The same where one of the first clauses decides about all packets that come to it, such as the first that asks an unknown input alone: those behind it are not looked
+    /// at, which may be a hundred thousand. `None` for all other programs, and where something is wrong.
+    fn decided_early(&self, parsed: &ParsedMatch, slots: &HashSet<u32>, open: &str) -> Option<Matcher> {
+        let lines = &parsed.program.lines;
+        let asks_packets = lines.iter().any(|line| match line {
+            Line::Clause(clause) => clause.call.as_ref().is_some_and(|call| !call.arguments.is_empty()),
+            Line::End => false,
+        });
+        // No block is cut.
+        let mut depth = 0_usize;
+        let end = 1 + lines.iter().enumerate().position(|(at, line)| {
+            match line {
+                Line::Clause(clause) => depth += usize::from(clause.call.is_none()),
+                Line::End => depth = depth.saturating_sub(1),
+            }
+            at + 1 >= FIRST_LINES && depth == 0
+        })?;
+        if asks_packets || end == lines.len() {
+            return None;
+        }
+        let clock = Clock::new(self.limits);
+        let (mut lowered, _) =
+            lower::lower_lines(&parsed.program, &self.lower_options(), clock, |line| line < end).ok()?;
+        if !make_open(&mut lowered, slots, open) {
+            return None;
+        }
+        self.matcher(&parsed.again(self).with(lowered)).ok()
+    }
+}
+
+/// How many lines of a long program are looked at first.
+const FIRST_LINES: usize = 64;
+
+/// Makes a program of what it answers without some inputs. Says whether one of its clauses decides about all packets that come to it.
+fn make_open(lowered: &mut LoweredProgram, slots: &HashSet<u32>, open: &str) -> bool {
+    let leaf = open_leaf(lowered, open);
+    let clauses: Vec<(usize, Clause)> =
+        std::mem::take(&mut lowered.clauses).into_iter().enumerate().collect();
+    let clauses = without(lowered, &clauses, slots, leaf);
+    lowered.clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
+    matches!(lowered.clauses.last(), Some(Clause::Leaf(root, _)) if lowered.tree.node(*root) == TreeNode::True)
 }
 
 /// The leaf where the answer depends on what is not known.
@@ -94,20 +136,39 @@ pub(super) fn without(
         leaves.iter().map(|(_, values)| values.iter().any(|value| depends[value.0 as usize])).collect();
     let bounds = bounds(tree, &depends);
     let mut out = Vec::with_capacity(clauses.len());
-    // How many blocks are open that are left out, since whether they are entered is not known.
+    // How many blocks are open that are left out, since whether they are entered is known of no packet.
     let mut left_out = 0;
+    // Of those that are not: where each came from, and what may enter it besides what must.
+    let mut open_blocks: Vec<(usize, Option<TreeId>)> = Vec::new();
     for &(from, clause) in clauses {
+        let is_all = |clause: &(usize, Clause)| matches!(clause.1, Clause::Leaf(root, _) if tree.node(root) == TreeNode::True);
+        if left_out == 0 && open_blocks.is_empty() && out.last().is_some_and(is_all) {
+            // No packet comes further.
+            break;
+        }
         let mut push = |clause| out.push((from, clause));
         match clause {
             Clause::Block(_) if left_out > 0 => left_out += 1,
             Clause::End if left_out > 0 => left_out -= 1,
             _ if left_out > 0 => {}
-            Clause::End => push(Clause::End),
+            Clause::End => {
+                push(Clause::End);
+                if let Some((from, Some(may))) = open_blocks.pop() {
+                    out.push((from, Clause::Leaf(may, open)));
+                }
+            }
             Clause::Block(root) => match bounds[root.index()] {
-                None => push(Clause::Block(root)),
-                Some(Bounds { may, .. }) => {
+                None => {
+                    push(Clause::Block(root));
+                    open_blocks.push((from, None));
+                }
+                Some(Bounds { may, must }) if tree.node(must) == TreeNode::False => {
                     push(Clause::Leaf(may, open));
                     left_out = 1;
+                }
+                Some(Bounds { may, must }) => {
+                    push(Clause::Block(must));
+                    open_blocks.push((from, Some(may)));
                 }
             },
             Clause::Leaf(root, leaf) => {
@@ -255,6 +316,15 @@ mod tests {
             ("match { len > 90 => { a = 1 => x }, otherwise => y }", 95, "open"),
             ("match { len > 90 => { len > 99 => z }, otherwise => y }", 95, "none"),
             ("match { len > 50 => x(a), otherwise => y }", 60, "open"),
+            ("match { len > 50 or a = 1 => { len > 60 => x }, otherwise => y }", 70, "x"),
+            ("match { len > 50 or a = 1 => { len > 60 => x }, otherwise => y }", 55, "none"),
+            ("match { len > 50 or a = 1 => { len > 60 => x }, otherwise => y }", 40, "open"),
+            (
+                "match { len > 50 or a = 1 => { b = 2 or a = 3 => { len > 60 => x } }, otherwise => y }",
+                70,
+                "x",
+            ),
+            ("match { len > 50 or a = 1 => { a = 3 => x, len > 60 => z }, otherwise => y }", 70, "open"),
             ("match { b = 2 => x, otherwise => y }", 0, "x"),
             ("match { a = 1 => { b = 2 => { len > 1 => x } }, otherwise => y }", 0, "open"),
         ] {
@@ -270,6 +340,7 @@ mod tests {
         for program in [
             "match { a = 1 and len > 50 => x, b = 1 or len > 80 => y, not (a = 0 or len < 20) => z, otherwise => w }",
             "match { len > 90 => { a = 1 => x, b = 0 => y }, (a = 1 or b = 1) and not (len > 30) => z }",
+            "match { len > 60 or a = 1 => { len > 80 or b = 1 => { len > 90 => x, a = 0 => y } len < 70 => z }, b = 1 => w }",
         ] {
             let (whole, part) = (
                 compiler.compile_match(program).unwrap(),

@@ -93,6 +93,9 @@ impl Evidence {
                 facts.push(("sni", wire::in_one_line(sni).into_owned()));
             }
         }
+        if self.tag.risks != 0 {
+            facts.push(("risks", dpi::risk::names(self.tag.risks).join(", ")));
+        }
         if !sight.counts {
             facts.push(("state", "invalid: outside the window, or with a wrong checksum".to_owned()));
         }
@@ -121,6 +124,7 @@ pub fn basis_in_words(basis: Basis, policy: &Policy) -> String {
         },
         Basis::Default => "no rule takes it: `default`".to_owned(),
         Basis::Undecided => "it is not known yet what the flow speaks: `undecided`".to_owned(),
+        Basis::Held => "it waits until it is known what the flow speaks: `undecided`".to_owned(),
         Basis::NotIp => "it carries no IP: `not_ip`".to_owned(),
         Basis::Fault(fault) => format!("`fail.{}`", fault.name()),
     }
@@ -136,6 +140,7 @@ pub fn basis_object(basis: Basis, policy: &Policy) -> Value {
         }
         Basis::Default => json!({ "by": "default" }),
         Basis::Undecided => json!({ "by": "undecided" }),
+        Basis::Held => json!({ "by": "held" }),
         Basis::NotIp => json!({ "by": "not_ip" }),
         Basis::Fault(fault) => json!({ "by": format!("fail.{}", fault.name()) }),
     }

@@ -11,9 +11,13 @@
 //! What a packet does to its flow depends on its verdict: only packets that go on make a flow established, or its sender the initiator. So packets are judged one by one
 //! in their order, and the same verdicts come out however they are cut into bursts.
 //!
+//! Where packets are to wait until it is known what their flow speaks, [`Judge::burst`] says [`Basis::Held`] of them, and who has them asks [`Judge::again`].
+//!
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
 
+mod announce;
 mod evidence;
+mod expect;
 mod memo;
 mod names;
 mod state;
@@ -22,7 +26,10 @@ pub use evidence::{Evidence, basis_in_words, basis_object};
 
 use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
 use crate::rules::Action;
-use crate::spy::{NamerOf, Progress, Spy, SpyError, Tag};
+use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
+use dpi::Protocol;
+use expect::{Expectations, Expected};
+use flow::table::Slot;
 use flow::{NoFlow, Packet};
 use memo::Memo;
 use names::NameTable;
@@ -30,6 +37,7 @@ use state::{FlowState, States};
 use std::sync::Arc;
 use wire::LinkType;
 use wire::ether::ethertype;
+use wire::ip::protocol as ip;
 
 /// Link types for which programs are kept.
 const KINDS_MAX: usize = 4;
@@ -43,6 +51,8 @@ pub enum Basis {
     Default,
     /// A rule asks what the flow speaks, and that is not known yet.
     Undecided,
+    /// The same, and the packet waits until it is: this is no verdict yet, and not counted.
+    Held,
     /// The packet carries no IP.
     NotIp,
     /// Something could not be found out.
@@ -87,6 +97,9 @@ pub struct Verdict {
 impl Verdict {
     /// In the place of one that is not known yet.
     pub const NONE: Verdict = Verdict { action: Action::Drop, basis: Basis::Default };
+
+    /// The packet waits.
+    const HELD: Verdict = Verdict { action: Action::Drop, basis: Basis::Held };
 }
 
 /// By which interfaces packets come and go: their numbers, from [`Judge::way`].
@@ -137,17 +150,42 @@ impl Counts {
     }
 
     fn add(&mut self, packet: &Packet<'_>, verdict: &Verdict) {
+        if verdict.basis == Basis::Held {
+            return;
+        }
         self.actions[verdict.action as usize].add(packet);
         let count = match verdict.basis {
             Basis::Rule(rule) => self.rules.get_mut(rule as usize),
             Basis::Default => Some(&mut self.default),
             Basis::Undecided => Some(&mut self.undecided),
+            Basis::Held => None,
             Basis::NotIp => Some(&mut self.not_ip),
             Basis::Fault(fault) => Some(&mut self.faults[fault as usize]),
         };
         if let Some(count) = count {
             count.add(packet);
         }
+    }
+
+    /// Adds those of another worker that judges by the same policy.
+    pub(crate) fn merge(&mut self, other: &Counts) {
+        let Counts { actions, rules, default, undecided, not_ip, faults, stateless } = other;
+        let sum = |ours: &mut [Count], others: &[Count]| {
+            for (count, other) in ours.iter_mut().zip(others) {
+                count.packets += other.packets;
+                count.bytes += other.bytes;
+            }
+        };
+        self.rules.resize(self.rules.len().max(rules.len()), Count::default());
+        sum(&mut self.rules, rules);
+        sum(&mut self.actions, actions);
+        sum(&mut self.faults, faults);
+        for (count, other) in
+            [(&mut self.default, default), (&mut self.undecided, undecided), (&mut self.not_ip, not_ip)]
+        {
+            sum(std::slice::from_mut(count), std::slice::from_ref(other));
+        }
+        self.stateless += stateless;
     }
 
     /// Packets that were judged in this way.
@@ -163,10 +201,12 @@ pub struct Prepared {
     policy: Arc<Policy>,
     programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
+    /// Limits, which workers share.
+    limits: Arc<[Bucket]>,
 }
 
 /// Programs, and what they have answered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Compiled {
     programs: Programs,
     /// With all that is known, and before it is known what the flow speaks.
@@ -175,9 +215,12 @@ struct Compiled {
 
 impl Compiled {
     fn new(policy: &Policy, linktype: LinkType) -> Option<Compiled> {
-        let programs = policy.compile(linktype).ok()?;
+        policy.compile(linktype).ok().map(Compiled::of)
+    }
+
+    fn of(programs: Programs) -> Compiled {
         let memos = programs.places().map(|places| places.and_then(Memo::new));
-        Some(Compiled { programs, memos })
+        Compiled { programs, memos }
     }
 }
 
@@ -187,7 +230,30 @@ impl Prepared {
     pub fn new(policy: Arc<Policy>, linktypes: &[LinkType]) -> Prepared {
         let programs =
             linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
-        Prepared { programs, names: Arc::new(NameTable::new(Arc::clone(&policy))), policy }
+        let (names, limits) = (Arc::new(NameTable::new(Arc::clone(&policy))), limits(&policy));
+        Prepared { programs, names, limits, policy }
+    }
+
+    /// The same, or why its rules cannot be compiled for packets of this link type.
+    ///
+    /// # Errors
+    /// As [`Policy::compile`].
+    pub fn compiled(policy: Arc<Policy>, linktype: LinkType) -> Result<Prepared, pflang::Error> {
+        let compiled = Compiled::of(policy.compile(linktype)?);
+        let prepared = Prepared::new(policy, &[]);
+        Ok(Prepared { programs: vec![(linktype, Some(compiled))], ..prepared })
+    }
+
+    /// The same for another worker: limits are shared, and nothing else that changes.
+    pub(crate) fn for_another(&self) -> Prepared {
+        let Prepared { policy, programs, limits, .. } = self;
+        let names = Arc::new(NameTable::new(Arc::clone(policy)));
+        Prepared { policy: Arc::clone(policy), programs: programs.clone(), names, limits: Arc::clone(limits) }
+    }
+
+    /// Limits, which workers share.
+    pub(crate) fn limits(&self) -> Arc<[Bucket]> {
+        Arc::clone(&self.limits)
     }
 
     /// The policy.
@@ -205,17 +271,31 @@ pub struct Judge {
     programs: Vec<(LinkType, Option<Compiled>)>,
     names: Arc<NameTable>,
     states: States,
-    limits: Vec<Bucket>,
+    /// Connections that others have announced, if rules ask for states.
+    expectations: Option<Expectations>,
+    limits: Arc<[Bucket]>,
     /// Whether applications of the policy's own have payloads.
     has_payloads: bool,
     categories: Vec<u32>,
     counts: Counts,
+    /// Whether who asks can keep packets.
+    can_hold: bool,
+    holding: Holding,
     generation: u32,
     scratch: Scratch,
     /// The packet that evidence is wanted for, by its number from 1.
     wanted: Option<u64>,
     evidence: Option<Evidence>,
     packets: u64,
+}
+
+/// Of a burst, in its order: what concerns packets that wait. Numbers are those of packets in the burst.
+#[derive(Debug, Default)]
+pub(crate) struct Holding {
+    /// Packets that are to wait.
+    pub(crate) held: Vec<(usize, Tag)>,
+    /// Flows of which packets wait, and which are decided by the time of this packet: these go first.
+    pub(crate) decided: Vec<(usize, Slot)>,
 }
 
 /// Memory that is used from burst to burst.
@@ -240,9 +320,21 @@ impl Judge {
     /// # Errors
     /// As [`Spy::new`].
     pub fn new(policy: Arc<Policy>, settings: crate::spy::Settings) -> Result<Judge, SpyError> {
+        Judge::of_workers(policy, settings, 1)
+    }
+
+    /// One of so many workers that judge by a policy: the flows that it allows are divided among them.
+    ///
+    /// # Errors
+    /// As [`Spy::new`].
+    pub(crate) fn of_workers(
+        policy: Arc<Policy>,
+        settings: crate::spy::Settings,
+        workers: usize,
+    ) -> Result<Judge, SpyError> {
         let flows = policy.settings().flows;
         let flows = flow::Settings {
-            capacity: flows.max,
+            capacity: flows.max.div_ceil(workers.max(1)),
             timeouts: flows.timeouts,
             midstream: flows.midstream,
             checks_resets: true,
@@ -264,8 +356,11 @@ impl Judge {
         let mut judge = Judge {
             has_payloads,
             states: States::new(spy.capacity()),
+            expectations: policy.asks_for_states().then(Expectations::default),
             limits: limits(&policy),
             counts: Counts::of(&policy),
+            can_hold: false,
+            holding: Holding::default(),
             categories: categories(),
             programs: Vec::new(),
             generation: 1,
@@ -277,6 +372,7 @@ impl Judge {
             spy,
             names,
         };
+        judge.spy.watch_risks(judge.policy.asks_for_risks());
         judge.bring_to_front(LinkType::EN10MB);
         Ok(judge)
     }
@@ -290,12 +386,15 @@ impl Judge {
 
     /// The same, with a policy that was made ready before.
     pub fn set_prepared(&mut self, prepared: Prepared) {
-        let Prepared { policy, programs, names } = prepared;
-        let old = std::mem::replace(&mut self.limits, limits(&policy));
-        for (limit, old) in self.limits.iter_mut().zip(&old) {
-            *limit = limit.with_state_of(old);
-        }
+        let Prepared { policy, programs, names, limits } = prepared;
+        limits.iter().zip(&*self.limits).for_each(|(limit, old)| limit.go_on_from(old));
+        self.limits = limits;
         self.spy.set_namer(Some(NameTable::namer(&names)));
+        self.spy.watch_risks(policy.asks_for_risks());
+        match policy.asks_for_states() {
+            true => drop(self.expectations.get_or_insert_default()),
+            false => self.expectations = None,
+        }
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }
@@ -304,6 +403,13 @@ impl Judge {
         (self.policy, self.programs, self.names) = (policy, programs, names);
         self.categories = categories();
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Counts in these limits from now on, which other workers count in as well: those of the policy at hand.
+    pub(crate) fn share_limits(&mut self, limits: Arc<[Bucket]>) {
+        if limits.len() == self.limits.len() {
+            self.limits = limits;
+        }
     }
 
     /// The flow of a packet, as it stands, if one is there.
@@ -379,7 +485,7 @@ impl Judge {
         for at in 0..scratch.asked.len() {
             let (number, answer) = scratch.asked[at];
             let tag = scratch.tags[at];
-            verdicts[number] = self.with_flow(&packets[number], way, (answer, &tag), &mut scratch);
+            verdicts[number] = self.with_flow((number, &packets[number]), way, (answer, &tag), &mut scratch);
             if self.wanted == Some(self.packets + number as u64 + 1) {
                 let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
                 let stateless = answer;
@@ -446,11 +552,12 @@ impl Judge {
     #[inline]
     fn with_flow(
         &mut self,
-        packet: &Packet<'_>,
+        packet: (usize, &Packet<'_>),
         way: Way,
         (answer, tag): (Answer, &Tag),
         scratch: &mut Scratch,
     ) -> Verdict {
+        let (number, packet) = packet;
         if tag.packets == 0 {
             let by_setting = |action| Verdict { action, basis: Basis::NotIp };
             match self.policy.settings().not_ip {
@@ -467,6 +574,88 @@ impl Judge {
                 state.note_payload(payload, self.policy.payloads());
             }
         }
+        if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
+            self.meet_expectation(sight, packet.time_ns);
+        }
+        let verdict = match tag.sight.filter(|_| self.can_hold) {
+            Some(sight) if self.states.of(sight.slot).is_holding() => {
+                if tag.progress != Progress::Open {
+                    self.holding.decided.push((number, sight.slot));
+                    self.decide(packet, way, (answer, tag), scratch)
+                } else if self.states.of(sight.slot).holds(sight.direction) {
+                    Verdict::HELD
+                } else {
+                    self.decide(packet, way, (answer, tag), scratch)
+                }
+            }
+            _ => self.decide(packet, way, (answer, tag), scratch),
+        };
+        if verdict.basis == Basis::Held {
+            self.holding.held.push((number, *tag));
+        }
+        verdict
+    }
+
+    /// Judges a packet that has waited once more, by what is known of its flow now. `None`: it is to wait on. With `is_last`, it does not.
+    pub(crate) fn again(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        tag: &Tag,
+        is_last: bool,
+    ) -> Option<Verdict> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let slot = tag.sight.map(|sight| sight.slot);
+        let now = slot.and_then(|slot| self.spy.tag_of(slot));
+        if let Some(state) = slot.and_then(|slot| self.states.known(slot)).filter(|_| is_last) {
+            state.give_up();
+        }
+        let verdict = match (self.without_flow(packet, way, &mut scratch), now) {
+            (Err(verdict), _) => verdict,
+            (Ok(answer), Some(now)) => {
+                let Tag { packets, sight, related, .. } = *tag;
+                self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
+            }
+            // Its flow is gone: nothing more will be known.
+            (Ok(_), None) => {
+                let forwards =
+                    matches!(self.policy.settings().undecided, Undecided::Hold(hold) if hold.forwards);
+                let forwards = forwards || self.policy.settings().undecided == Undecided::Forward;
+                let action = if forwards { Action::Accept } else { Action::Drop };
+                Verdict { action, basis: Basis::Undecided }
+            }
+        };
+        self.scratch = scratch;
+        self.counts.add(packet, &verdict);
+        (verdict.basis != Basis::Held).then_some(verdict)
+    }
+
+    /// Packets may wait from now on: who asks keeps them.
+    pub(crate) fn can_hold(&mut self) {
+        self.can_hold = true;
+    }
+
+    /// What the last burst came to for packets that wait.
+    pub(crate) fn take_holding(&mut self) -> Holding {
+        std::mem::take(&mut self.holding)
+    }
+
+    /// No packet of a flow waits any more.
+    pub(crate) fn holds_none(&mut self, slot: Slot) {
+        if let Some(state) = self.states.known(slot) {
+            state.hold_none();
+        }
+    }
+
+    /// What becomes of a packet whose flow was looked at.
+    #[inline]
+    fn decide(
+        &mut self,
+        packet: &Packet<'_>,
+        way: Way,
+        (answer, tag): (Answer, &Tag),
+        scratch: &mut Scratch,
+    ) -> Verdict {
         let verdict = match answer {
             Answer::Rule(rule) => self.rule(rule),
             Answer::None => self.default(),
@@ -475,8 +664,61 @@ impl Judge {
         let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
         if let (true, Some(sight)) = (goes_on, tag.sight) {
             self.states.of(sight.slot).accept(sight.direction);
+            let speaks = tag.protocol;
+            if speaks == Protocol::FTP_CONTROL.number() || speaks == Protocol::SIP.number() {
+                self.note_announced(packet, sight, speaks);
+            }
         }
         verdict
+    }
+
+    /// A flow begins: perhaps another has announced it.
+    #[inline]
+    fn meet_expectation(&mut self, sight: Sighting, now_ns: u64) {
+        let Some(expectations) = self.expectations.as_mut().filter(|all| !all.is_empty()) else { return };
+        let Some(key) = self.spy.key(sight.slot) else { return };
+        let expected = Expected {
+            protocol: key.protocol(),
+            vlans: key.vlans(),
+            from: key.src(sight.direction).ip(),
+            to: key.dst(sight.direction),
+        };
+        if expectations.take(&expected, now_ns) {
+            self.states.of(sight.slot).announce();
+        }
+    }
+
+    /// Takes note of connections that a packet which goes on announces.
+    #[cold]
+    fn note_announced(&mut self, packet: &Packet<'_>, sight: Sighting, speaks: u16) {
+        let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
+        let payload = packet.frame.get(start..end).unwrap_or_default();
+        let (Some(all), Some(key)) = (&mut self.expectations, self.spy.key(sight.slot)) else { return };
+        if payload.is_empty() {
+            return;
+        }
+        let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
+        let mut add = |protocol, to| {
+            let expected = Expected { protocol, vlans: key.vlans(), from: peer, to };
+            all.add(sight.slot, expected, sender, packet.time_ns);
+        };
+        if speaks == Protocol::FTP_CONTROL.number() {
+            let is_client = self.states.of(sight.slot).from(sight.direction) == 1;
+            announce::of_ftp(payload, is_client, sender).into_iter().for_each(|to| add(ip::TCP, to));
+            return;
+        }
+        for mut to in announce::of_sip(payload) {
+            add(ip::UDP, to);
+            // Reports of RTCP go to the next port (RFC 3550, 11).
+            to.set_port(to.port().saturating_add(1));
+            add(ip::UDP, to);
+        }
+    }
+
+    /// Connections that were announced and have not come, and announcements that did not count.
+    #[must_use]
+    pub fn announced(&self) -> (usize, u64) {
+        self.expectations.as_ref().map_or((0, 0), |all| (all.len(), all.refused))
     }
 
     /// Judges a packet about whose flow rules ask.
@@ -523,11 +765,31 @@ impl Judge {
                 let says_something = tag.sight.is_none_or(|sight| sight.payload.0 < sight.payload.1);
                 let action = match on_undecided {
                     Undecided::Drop if says_something => Action::Drop,
-                    Undecided::Drop | Undecided::Forward | Undecided::Rules => Action::Accept,
+                    Undecided::Hold(hold) if says_something => {
+                        if self.holds(tag) {
+                            return Verdict::HELD;
+                        }
+                        if hold.forwards { Action::Accept } else { Action::Drop }
+                    }
+                    Undecided::Drop | Undecided::Forward | Undecided::Rules | Undecided::Hold(_) => {
+                        Action::Accept
+                    }
                 };
                 Verdict { action, basis: Basis::Undecided }
             }
         }
+    }
+
+    /// Whether a packet that says something is to wait, of which note is taken.
+    fn holds(&mut self, tag: &Tag) -> bool {
+        let is_monitor = self.policy.settings().mode == Mode::Monitor;
+        let Some(sight) = tag.sight.filter(|_| self.can_hold && !is_monitor) else { return false };
+        let state = self.states.of(sight.slot);
+        if state.has_given_up() {
+            return false;
+        }
+        state.hold(sight.direction);
+        true
     }
 
     /// What the rules say, with all that is known of a flow. What a rule with limits takes is counted in them.
@@ -582,6 +844,7 @@ impl Judge {
                 Input::In => way.input,
                 Input::Out => way.output,
                 Input::Name => self.names.domain(tag.name),
+                Input::Risks(word) => (tag.risks >> (32 * word)) as u32,
                 Input::Sets(word) => self.names.sets(tag.name, *word),
                 Input::Own(word) => state.own(*word),
                 Input::Limits(word) => {
@@ -618,7 +881,7 @@ impl Judge {
     }
 }
 
-fn limits(policy: &Policy) -> Vec<Bucket> {
+pub(crate) fn limits(policy: &Policy) -> Arc<[Bucket]> {
     policy.vocabulary().limits.iter().map(|rate| Bucket::new(*rate)).collect()
 }
 

@@ -19,6 +19,14 @@ const BY_HIGHER: u8 = 4;
 /// It came when the table of flows was full, and nothing of it is let through.
 const REFUSED: u8 = 8;
 
+/// Packets from the lower end wait until it is known what the flow speaks; of the higher, one bit on.
+const HOLDS: u8 = 16;
+/// It has waited long enough.
+const GAVE_UP: u8 = 64;
+
+/// Another flow has announced it.
+const ANNOUNCED: u8 = 128;
+
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowState {
@@ -49,7 +57,13 @@ impl FlowState {
     /// The state that a packet of this direction finds: established if the other end was let through.
     #[inline]
     pub(super) fn state(&self, direction: Direction) -> u32 {
-        if self.flags & ACCEPTED << direction.reverse().index() != 0 { ESTABLISHED } else { NEW }
+        if self.flags & ACCEPTED << direction.reverse().index() != 0 {
+            ESTABLISHED
+        } else if self.flags & ANNOUNCED != 0 {
+            RELATED
+        } else {
+            NEW
+        }
     }
 
     /// 1 if a packet of this direction comes from who was let through first, or would be; 2 from the other.
@@ -57,6 +71,42 @@ impl FlowState {
     pub(super) fn from(&self, direction: Direction) -> u32 {
         let first = if self.flags & BY_HIGHER == 0 { Direction::Up } else { Direction::Down };
         if !self.has_accepted() || first == direction { 1 } else { 2 }
+    }
+
+    /// A packet of this direction waits.
+    pub(super) fn hold(&mut self, direction: Direction) {
+        self.flags |= HOLDS << direction.index();
+    }
+
+    /// Whether packets wait.
+    #[inline]
+    pub(super) fn is_holding(&self) -> bool {
+        self.flags & (HOLDS | HOLDS << 1) != 0
+    }
+
+    /// Whether packets of this direction do.
+    pub(super) fn holds(&self, direction: Direction) -> bool {
+        self.flags & HOLDS << direction.index() != 0
+    }
+
+    /// None waits any more.
+    pub(super) fn hold_none(&mut self) {
+        self.flags &= !(HOLDS | HOLDS << 1);
+    }
+
+    /// None is to wait any more.
+    pub(super) fn give_up(&mut self) {
+        self.flags |= GAVE_UP;
+    }
+
+    /// Whether that is so.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.flags & GAVE_UP != 0
+    }
+
+    /// Another flow has announced this one.
+    pub(super) fn announce(&mut self) {
+        self.flags |= ANNOUNCED;
     }
 
     /// Nothing of the flow is let through.
@@ -109,6 +159,11 @@ impl States {
             *state = FlowState { generation: slot.generation, ..FlowState::default() };
         }
         state
+    }
+
+    /// That of a flow that has been looked at, unless another has its slot.
+    pub(super) fn known(&mut self, slot: Slot) -> Option<&mut FlowState> {
+        self.0.get_mut(slot.index as usize).filter(|state| state.generation == slot.generation)
     }
 
     /// Payloads are compared anew.

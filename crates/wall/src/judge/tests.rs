@@ -285,3 +285,88 @@ fn in_monitor_mode_all_go_on() {
     ];
     assert_eq!(letters(&text, &frames), "daa");
 }
+
+/// A packet of a transport with a payload: `10.0.0.9:4000 > 10.0.0.2:21`.
+fn talk(ends: &str, transport: &str, payload: &str) -> Vec<u8> {
+    let (src, dst) = ends.split_once(" > ").unwrap();
+    let ((src, sport), (dst, dport)) = (src.split_once(':').unwrap(), dst.split_once(':').unwrap());
+    let payload: String = payload.bytes().map(|byte| format!("{byte:02x} ")).collect();
+    let rest = transport.split_once(' ').map_or(String::new(), |(_, rest)| format!(", {rest}"));
+    let transport = transport.split(' ').next().unwrap();
+    frame(&format!(
+        "eth / ip4(src={src}, dst={dst}) / {transport}(sport={sport}, dport={dport}{rest}) / hex({payload})"
+    ))
+}
+
+const RELATED: &str =
+    "state {established, related} => accept\nsrc host 10.0.0.9 and not src port 20000 => accept";
+
+/// What becomes of connections behind an announcement of FTP, from the client or the server: a letter each.
+fn after_ftp(is_client: bool, line: &str, later: &[Vec<u8>]) -> String {
+    let (there, back) = ("10.0.0.9:4000 > 10.0.0.2:2121", "10.0.0.2:2121 > 10.0.0.9:4000");
+    let greeting = "220 FTP server\r\n";
+    let (client, server) = (101 + 8, 501 + greeting.len());
+    let mut frames = vec![
+        talk(there, "tcp seq=100, ack=0, flags=S", ""),
+        talk(back, "tcp seq=500, ack=101, flags=SA", ""),
+        talk(there, "tcp seq=101, ack=501, flags=A", ""),
+        talk(back, "tcp seq=501, ack=101, flags=PA", greeting),
+        talk(there, &format!("tcp seq=101, ack={server}, flags=PA"), "USER a\r\n"),
+        match is_client {
+            true => talk(there, &format!("tcp seq={client}, ack={server}, flags=PA"), line),
+            false => talk(back, &format!("tcp seq={server}, ack={client}, flags=PA"), line),
+        },
+    ];
+    frames.extend_from_slice(later);
+    let all = letters(&rules(RELATED), &frames);
+    assert!(all.starts_with("aaaaaa"), "{line}: {all}");
+    all[6..].to_owned()
+}
+
+#[test]
+fn connections_that_ftp_announces_are_related() {
+    let syn = |ends: &str| talk(ends, "tcp seq=1, ack=0, flags=S", "");
+    let active = "10.0.0.2:20 > 10.0.0.9:40000";
+    // It is related until the other end has answered, and comes once.
+    let later = [
+        syn("10.0.0.2:20 > 10.0.0.9:40001"),
+        syn(active),
+        talk("10.0.0.9:40000 > 10.0.0.2:20", "tcp seq=9, ack=2, flags=SA", ""),
+        talk(active, "tcp seq=2, ack=10, flags=PA", "data"),
+        syn("10.0.0.2:21 > 10.0.0.9:40000"),
+        syn("10.0.0.3:20 > 10.0.0.9:40000"),
+    ];
+    assert_eq!(after_ftp(true, "PORT 10,0,0,9,156,64\r\n", &later), "daaadd");
+    assert_eq!(after_ftp(true, "EPRT |1|10.0.0.9|40000|\r\n", &later), "daaadd");
+    // Of somebody else, a port of the system, or what the other end says: nothing.
+    for line in ["PORT 10,0,0,8,156,64\r\n", "PORT 10,0,0,9,0,22\r\n", "227 X (10,0,0,9,156,64)\r\n"] {
+        let later = [syn(active), syn("10.0.0.2:20 > 10.0.0.8:40000"), syn("10.0.0.2:20 > 10.0.0.9:22")];
+        assert_eq!(after_ftp(true, line, &later), "ddd", "{line}");
+    }
+    for line in ["227 Entering Passive Mode (10,0,0,2,156,64)\r\n", "229 Extended (|||40000|)\r\n"] {
+        let later = [syn("10.0.0.9:20000 > 10.0.0.2:40001"), syn("10.0.0.9:20000 > 10.0.0.2:40000")];
+        assert_eq!(after_ftp(false, line, &later), "da", "{line}");
+    }
+    assert_eq!(
+        after_ftp(false, "227 X (10,0,0,7,156,64)\r\n", &[syn("10.0.0.9:20000 > 10.0.0.7:40000")]),
+        "d"
+    );
+}
+
+#[test]
+fn media_that_sip_announces_are_related() {
+    let invite = |address: &str| {
+        let body = format!("v=0\r\nc=IN IP4 {address}\r\nm=audio 40000 RTP/AVP 0\r\n");
+        format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    };
+    for (address, expected) in [("10.0.0.9", "aaadd"), ("10.0.0.8", "adddd")] {
+        let frames = [
+            talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite(address)),
+            talk("10.0.0.2:6000 > 10.0.0.9:40000", "udp", "media"),
+            talk("10.0.0.2:6001 > 10.0.0.9:40001", "udp", "report"),
+            talk("10.0.0.2:6000 > 10.0.0.9:40002", "udp", "media"),
+            talk("10.0.0.3:6000 > 10.0.0.9:40000", "udp", "media"),
+        ];
+        assert_eq!(letters(&rules(RELATED), &frames), expected, "{address}");
+    }
+}

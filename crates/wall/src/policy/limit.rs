@@ -1,4 +1,9 @@
 //! Rates of rules: `limit 100/s burst 20`.
+//!
+//! Workers that judge by one policy share its buckets. Between the question and the count of one worker, each of the others may let a packet through as well: that
+//! many packets more than `burst` at most pass at a time, and they count for later ones, so the rate holds.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Time that a second has, in nanoseconds.
 const SECOND: u64 = 1_000_000_000;
@@ -31,37 +36,40 @@ impl Rate {
 }
 
 /// What is left of a rate (the generic cell rate algorithm, ITU-T I.371: one time is kept, that at which the bucket is full again).
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Bucket {
     rate: Rate,
-    full_at_ns: u64,
+    full_at_ns: AtomicU64,
 }
 
 impl Bucket {
     pub(crate) fn new(rate: Rate) -> Bucket {
-        Bucket { rate, full_at_ns: 0 }
+        Bucket { rate, full_at_ns: AtomicU64::new(0) }
     }
 
     /// Whether a packet may pass now.
     pub(crate) fn has(&self, now_ns: u64) -> bool {
         let Rate { period_ns, burst } = self.rate;
         let room_ns = period_ns.saturating_mul(u64::from(burst.max(1)));
-        self.next_ns(now_ns) - now_ns <= room_ns
+        self.next_ns(self.full_at_ns.load(Ordering::Relaxed), now_ns) - now_ns <= room_ns
     }
 
     /// Counts a packet.
-    pub(crate) fn take(&mut self, now_ns: u64) {
-        self.full_at_ns = self.next_ns(now_ns);
+    pub(crate) fn take(&self, now_ns: u64) {
+        let next = |full_at_ns| Some(self.next_ns(full_at_ns, now_ns));
+        let _ = self.full_at_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
     /// When the bucket is full again, with one packet more.
-    fn next_ns(&self, now_ns: u64) -> u64 {
-        self.full_at_ns.max(now_ns).saturating_add(self.rate.period_ns)
+    fn next_ns(&self, full_at_ns: u64, now_ns: u64) -> u64 {
+        full_at_ns.max(now_ns).saturating_add(self.rate.period_ns)
     }
 
-    /// The same rate, with what is left of it.
-    pub(crate) fn with_state_of(self, other: &Bucket) -> Bucket {
-        Bucket { full_at_ns: if self.rate == other.rate { other.full_at_ns } else { 0 }, ..self }
+    /// Takes over what is left of a bucket of the same rate.
+    pub(crate) fn go_on_from(&self, other: &Bucket) {
+        if self.rate == other.rate {
+            self.full_at_ns.fetch_max(other.full_at_ns.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
     }
 }
 
@@ -86,16 +94,16 @@ mod tests {
 
     #[test]
     fn a_bucket_gives_its_burst_and_then_its_rate() {
-        let mut bucket = Bucket::new(Rate::read("10/s", Some(3)).unwrap());
-        let mut taken = |ns| {
-            let may = |bucket: &mut Bucket| {
+        let bucket = Bucket::new(Rate::read("10/s", Some(3)).unwrap());
+        let taken = |ns| {
+            let may = |bucket: &Bucket| {
                 let has = bucket.has(ns);
                 if has {
                     bucket.take(ns);
                 }
                 has
             };
-            (0..10).filter(|_| may(&mut bucket)).count()
+            (0..10).filter(|_| may(&bucket)).count()
         };
         assert_eq!([taken(5 * SECOND), taken(5 * SECOND), taken(5 * SECOND + 100_000_000)], [3, 0, 1]);
         assert_eq!([taken(5 * SECOND + 250_000_000), taken(90 * SECOND), taken(SECOND)], [1, 3, 0]);

@@ -39,7 +39,7 @@ pub use limit::Rate;
 pub use problem::{Code, Problem};
 pub use rules::{Needs, Rule};
 pub use settings::{
-    Faults, Flows, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, Undecided,
+    Faults, Flows, Hold, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, Undecided,
 };
 pub(crate) use vocabulary::{Input, Vocabulary};
 
@@ -52,7 +52,7 @@ use rules::{Known, Program};
 use sets::Sets;
 use settings::{App, File, SetSource};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The handler of what a program leaves open.
@@ -80,6 +80,8 @@ pub struct Policy {
     domain_sets: Vec<DomainSet>,
     files: Vec<PathBuf>,
     warnings: Vec<Problem>,
+    /// The programs for Ethernet, which were made to see what is wrong, until somebody asks for them.
+    compiled: Mutex<Option<Programs>>,
 }
 
 impl Policy {
@@ -136,15 +138,17 @@ impl Policy {
             apps: apps.clone(),
             files,
             warnings,
+            compiled: Mutex::default(),
         };
         // What the compiler finds wrong, in the text as written.
-        policy.compiler(LinkType::EN10MB).parts_of_match(&policy.program.text).map_err(|error| {
+        let compiled = policy.compile_anew(LinkType::EN10MB).map_err(|error| {
             vec![policy.problem(
                 &policy.compiler(LinkType::EN10MB).help(&error).diagnostic,
                 rules.begin,
                 &rules.span,
             )]
         })?;
+        *policy.kept() = Some(compiled);
         Ok(policy)
     }
 
@@ -152,6 +156,7 @@ impl Policy {
     #[must_use]
     pub fn warnings(&self) -> Vec<Problem> {
         let mut warnings = self.warnings.clone();
+        warnings.extend(self.without_risks());
         let (begin, whole) = self.rules_place();
         let lints = self.compiler(LinkType::EN10MB).lints_of_match(&self.program.text).unwrap_or_default();
         for lint in &lints {
@@ -261,6 +266,30 @@ impl Policy {
         (self.program.vocabulary.domains.number_of(name), bits)
     }
 
+    /// Whether rules ask for the state of flows.
+    pub(crate) fn asks_for_states(&self) -> bool {
+        self.program.vocabulary.inputs.contains(&Input::State)
+    }
+
+    /// Whether rules ask for risks.
+    pub(crate) fn asks_for_risks(&self) -> bool {
+        self.program.vocabulary.inputs.iter().any(|input| matches!(input, Input::Risks(_)))
+    }
+
+    /// That rules ask for risks, which nobody finds, if that is so.
+    fn without_risks(&self) -> Option<Problem> {
+        let why = match dpi::ndpi::built_with() {
+            _ if !self.asks_for_risks() => return None,
+            Some(_) if self.settings.dpi == Identify::Own => "`dpi = \"own\"` does not ask it",
+            Some(_) => return None,
+            None => "this program was built without it",
+        };
+        let rule = self.rules().iter().find(|rule| rule.test.contains("wall_risks"));
+        let span = rule.map_or(0..0, |rule| rule.span.clone());
+        let message = format!("`risk` never holds: nDPI finds risks, and {why}");
+        Some(Problem::new(Code::NeverDecides, span, message))
+    }
+
     /// Whether rules ask for sets of domains.
     pub(crate) fn has_domain_sets(&self) -> bool {
         !self.domain_sets.is_empty()
@@ -333,6 +362,15 @@ impl Policy {
     /// # Errors
     /// A test means nothing on this link type, or the program is too large.
     pub fn compile(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
+        let kept = (linktype == LinkType::EN10MB).then(|| self.kept().take()).flatten();
+        kept.map_or_else(|| self.compile_anew(linktype), Ok)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<Programs>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compile_anew(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
         let compiler = self.compiler(linktype);
         let parsed = compiler.parse_match(&self.program.text)?;
         let inputs = &self.program.vocabulary.inputs;

@@ -32,6 +32,19 @@ pub enum Undecided {
     Forward,
     /// They are dropped.
     Drop,
+    /// They wait.
+    Hold(Hold),
+}
+
+/// How long packets wait until it is known what their flow speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Packets of a flow, at most.
+    pub packets: u32,
+    /// How long the first of them waits at most, in nanoseconds.
+    pub time_ns: u64,
+    /// Whether they go on then, and are not dropped.
+    pub forwards: bool,
 }
 
 /// What becomes of packets that carry no IP.
@@ -281,6 +294,9 @@ impl Reader<'_> {
                     self.choice(value, &choices, &mut settings.mode);
                 }
                 "default" => self.choice(value, &ACTIONS, &mut settings.default),
+                "undecided" if matches!(value.get_ref(), DeValue::Table(_)) => {
+                    self.hold(value, &mut settings.undecided);
+                }
                 "undecided" => {
                     let choices = [
                         ("rules", Undecided::Rules),
@@ -462,6 +478,34 @@ impl Reader<'_> {
         });
         let begin = begin.filter(|begin| self.text[*begin..].starts_with(text));
         RulesText { text: text.to_owned(), begin, span }
+    }
+
+    fn hold(&mut self, value: &Value<'_>, to: &mut Undecided) {
+        let mut hold = Hold { packets: 8, time_ns: 200_000_000, forwards: false };
+        let mut has_then = false;
+        self.table(value, "undecided", |reader, key, value| {
+            match key {
+                "hold" => hold.packets = reader.number(value, 1..=64).unwrap_or(1) as u32,
+                "ms" => hold.time_ns = reader.number(value, 1..=10_000).unwrap_or(1) * 1_000_000,
+                "then" => {
+                    has_then = true;
+                    reader.choice(value, &[("forward", true), ("drop", false)], &mut hold.forwards);
+                }
+                _ => return false,
+            }
+            true
+        });
+        if !has_then {
+            self.wrong(
+                value,
+                "what becomes of packets that have waited long enough is not said",
+                "`then` is missing",
+            );
+            if let Some(problem) = self.problems.last_mut() {
+                problem.help = Some("then = \"forward\", or then = \"drop\"".to_owned());
+            }
+        }
+        *to = Undecided::Hold(hold);
     }
 
     fn fail(&mut self, key: &str, value: &Value<'_>, faults: &mut Faults) -> bool {
@@ -674,6 +718,7 @@ const TOP: &[&str] = &[
 ];
 /// Keys of its tables.
 pub(super) const KEYS: &[(&str, &[&str])] = &[
+    ("undecided", &["hold", "ms", "then"]),
     ("fail", &["worker_lost", "ring_full", "table_full"]),
     ("flows", &["max", "midstream", "tcp_idle", "udp_idle", "half_open", "closed", "active"]),
     ("reject", &["pps", "mac", "ipv4", "ipv6"]),

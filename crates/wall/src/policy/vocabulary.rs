@@ -7,6 +7,7 @@
 //! | `wall_state`, `wall_from` | new, established, related or invalid; from the initiator, or not |
 //! | `wall_in`, `wall_out` | interfaces, by their place in the policy |
 //! | `wall_name` | the domain that the name of the server lies in, see [`DomainTree`] |
+//! | `wall_risks0`, `wall_risks1` | what nDPI has found risky about the flow: a bit for each risk, by its number |
 //! | `wall_sets0`, … | a bit for each set of domains that the name lies in |
 //! | `wall_own0`, … | a bit for each application of the policy's own with a payload that the flow has shown |
 //! | `wall_limits0`, … | a bit for each limit that is not exhausted |
@@ -30,6 +31,7 @@ pub(crate) enum Input {
     In,
     Out,
     Name,
+    Risks(u32),
     Sets(u32),
     Own(u32),
     Limits(u32),
@@ -49,6 +51,7 @@ impl Input {
             Input::In => "wall_in".to_owned(),
             Input::Out => "wall_out".to_owned(),
             Input::Name => "wall_name".to_owned(),
+            Input::Risks(word) => format!("wall_risks{word}"),
             Input::Sets(word) => format!("wall_sets{word}"),
             Input::Own(word) => format!("wall_own{word}"),
             Input::Limits(word) => format!("wall_limits{word}"),
@@ -62,8 +65,8 @@ impl Input {
 
     /// Whether it is known only when the flow is identified.
     pub(super) fn is_of_identification(self) -> bool {
-        use Input::{App, Category, Confidence, Master, Name, Own, Sets};
-        matches!(self, App | Master | Category | Confidence | Name | Sets(_) | Own(_))
+        use Input::{App, Category, Confidence, Master, Name, Own, Risks, Sets};
+        matches!(self, App | Master | Category | Confidence | Name | Risks(_) | Sets(_) | Own(_))
     }
 }
 

@@ -49,7 +49,7 @@ impl Spy {
             && let State::Asked(question) = look.state()
             && let Some(asker) = &mut self.asker
         {
-            let now = tag(look, &self.names);
+            let now = Tag { risks: self.risks.of(slot), ..tag(look, &self.names) };
             let question_of = asker.question(question);
             if question_of.changes.is_empty() {
                 question_of.changes.push(Change { from: 0, tag: now });
@@ -63,6 +63,9 @@ impl Spy {
     fn inspect(&mut self, packet: &Packet<'_>, seen: &Sight, waits: bool) {
         let Sight { slot, ref decoded, .. } = *seen;
         let Some(look) = self.tracker.value_mut(slot) else { return };
+        if look.phase() == Phase::Watched {
+            return self.show(packet, decoded, slot, waits);
+        }
         let mut step = Step::NotOurs;
         if look.phase() != Phase::Handed {
             let message = message(packet, decoded, look);
@@ -71,6 +74,10 @@ impl Spy {
             self.keep_tier1_state(slot, state);
         }
         match step {
+            Step::Decided(verdict, details) if self.risks.is_watched() && self.asker.is_some() => {
+                self.show(packet, decoded, slot, waits);
+                return self.watch(slot, &verdict, details);
+            }
             Step::Decided(verdict, details) => {
                 self.withdraw(slot);
                 return self.settle(slot, &verdict, details);
@@ -78,14 +85,43 @@ impl Spy {
             Step::Undecided => self.set_phase(slot, Phase::Waiting),
             Step::NotOurs => {}
         }
-        // Fragments are not whole datagrams: nDPI would read what is not there.
+        self.show(packet, decoded, slot, waits);
+        if step == Step::NotOurs {
+            self.hand_on(slot);
+        }
+    }
+
+    /// Shows a packet to tier 2. Fragments are not whole datagrams: nDPI would read what is not there.
+    fn show(&mut self, packet: &Packet<'_>, decoded: &Decoded, slot: Slot, waits: bool) {
         let datagram = packet.frame.get(decoded.ip()).filter(|_| decoded.part == Part::Whole);
         if let Some(datagram) = datagram {
             self.ask(slot, (decoded.protocol(), datagram, packet.time_ns), waits);
         }
-        if step == Step::NotOurs {
-            self.hand_on(slot);
+    }
+
+    /// The flow is identified; tier 2 looks on, for risks, if it has been asked and has not said its last word.
+    fn watch(&mut self, slot: Slot, verdict: &Verdict, details: Details) {
+        let (State::Asked(at), Some(asker)) = (self.state(slot), &mut self.asker) else {
+            return self.settle(slot, verdict, details);
+        };
+        let question = asker.question(at);
+        question.tier1 = None;
+        let held = question.held.take();
+        if held.as_ref().is_some_and(|held| held.done) {
+            asker.close(at);
+            self.settle(slot, verdict, details);
+        } else {
+            self.note_verdict(slot, verdict, details);
+            self.set_phase(slot, Phase::Watched);
         }
+        if let Some(held) = held {
+            self.note_risks(slot, held.risks);
+        }
+    }
+
+    fn note_risks(&mut self, slot: Slot, risks: u64) {
+        let tracker = &self.tracker;
+        self.risks.note(slot, risks, |slot| tracker.flow(slot).is_some());
     }
 
     fn set_phase(&mut self, slot: Slot, phase: Phase) {
@@ -256,7 +292,9 @@ impl Spy {
             return;
         }
         let from = answer.packets.max(question.handed_at);
-        if let Some(verdict) = &verdict {
+        self.note_risks(slot, answer.risks);
+        let is_watched = self.tracker.flow(slot).is_some_and(|flow| flow.value.phase() == Phase::Watched);
+        if let Some(verdict) = verdict.as_ref().filter(|_| !is_watched) {
             self.note_verdict(slot, verdict, answer.details);
         }
         if answer.done
@@ -267,10 +305,12 @@ impl Spy {
             if answer.reason == Reason::Lost {
                 look.note_lost();
             }
-            look.set_phase(if answer.reason == Reason::Lost { Phase::Handed } else { Phase::Settled });
+            let is_asked_again = answer.reason == Reason::Lost && !is_watched;
+            look.set_phase(if is_asked_again { Phase::Handed } else { Phase::Settled });
         }
         if verdict.is_some() || answer.done {
-            let now = self.tracker.flow(slot).map(|flow| tag(&flow.value, &self.names));
+            let risks = self.risks.of(slot);
+            let now = self.tracker.flow(slot).map(|flow| Tag { risks, ..tag(&flow.value, &self.names) });
             if let (Some(now), Some(asker)) = (now, &mut self.asker) {
                 asker.question(at).changes.push(Change { from, tag: now });
             }

@@ -14,6 +14,8 @@ pub(super) enum Phase {
     Waiting,
     /// It is none of tier 1's protocols.
     Handed,
+    /// It is identified by tier 1, and tier 2 looks on, for risks.
+    Watched,
     /// It is known, or will never be.
     Settled,
 }

@@ -12,12 +12,15 @@
 //! A flow has no state of identification before it says something, and none any more when it is settled. Tier 1 looks first. What it cannot decide at
 //! once goes to tier 2 as well, so that tier 2 has seen all that was said when tier 1 hands the flow on; if tier 1 decides after all, the question is withdrawn.
 //!
+//! Where risks are asked for, tier 2 looks on at flows that tier 1 has identified. What it says of them then is their risks alone.
+//!
 //! On captures [`Spy::burst`] waits for tier 2, and tells each packet by what was known when it came: the same in every run. Live it never waits.
 
 mod asker;
 mod books;
 mod identify;
 mod look;
+mod risks;
 mod store;
 
 use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX};
@@ -31,6 +34,7 @@ use flow::table::{Slot, TableError};
 use flow::{Decoded, Direction, Key, NoFlow, Packet, Seen, Tracker};
 use identify::is_silent;
 use look::{Look, Phase};
+use risks::Risks;
 use std::sync::Arc;
 use wire::ip::protocol as ip;
 
@@ -90,6 +94,8 @@ pub struct Tag {
     pub progress: Progress,
     /// What the names that the flow gave come to, as [`Settings::namer`] has it; 0 without.
     pub name: u32,
+    /// What nDPI has found risky about it, see [`dpi::risk`]: where that is asked for.
+    pub risks: u64,
     /// The packet within its flow; `None` without one.
     pub sight: Option<Sighting>,
     /// Of an ICMP error, the flow of the packet that it quotes.
@@ -164,6 +170,8 @@ pub struct Spy {
     waits: bool,
     outcomes: Option<Outcomes>,
     namer: Option<Namer>,
+    /// Risks of flows, where they are asked for.
+    risks: Risks,
     /// By place of details: what the namer has said of them.
     names: Vec<u32>,
     /// Of a burst: ICMP errors, and the flows of what they quote.
@@ -238,6 +246,7 @@ impl Spy {
             waits: settings.waits,
             outcomes: settings.outcomes,
             namer: settings.namer.map(|NamerOf(namer)| namer),
+            risks: Risks::default(),
             names: Vec::new(),
             quotes: Vec::new(),
             numbers: 0,
@@ -313,7 +322,20 @@ impl Spy {
         Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
     }
 
-    /// The same of the flow of a packet, if it is there.
+    /// The key of a flow that is there.
+    #[must_use]
+    pub fn key(&self, slot: Slot) -> Option<Key> {
+        self.tracker.table().key(slot)
+    }
+
+    /// What is known of a flow that is there, and nothing of a packet.
+    #[must_use]
+    pub fn tag_of(&self, slot: Slot) -> Option<Tag> {
+        let risks = self.risks.of(slot);
+        Some(Tag { risks, ..tag(&self.tracker.flow(slot)?.value, &self.names) })
+    }
+
+    /// What is kept of the flow of a packet, if it is there.
     #[must_use]
     pub fn record_of(&self, linktype: wire::LinkType, frame: &[u8]) -> Option<Record> {
         let decoded = flow::decode(linktype, frame).ok()?;
@@ -324,6 +346,11 @@ impl Spy {
     pub fn set_namer(&mut self, namer: Option<Namer>) {
         self.names = self.books.store.each(|details| namer.as_ref().map_or(0, |namer| namer(details)));
         self.namer = namer;
+    }
+
+    /// Has tier 2 look for risks of all flows from now on, or not any more.
+    pub fn watch_risks(&mut self, is_wanted: bool) {
+        self.risks.watch(is_wanted);
     }
 
     /// As [`Tracker::populate`].
@@ -358,6 +385,11 @@ impl Spy {
             (0..packets.len()).for_each(|at| self.look(&packets[at..=at], at, tags));
         } else {
             self.look(packets, 0, tags);
+        }
+        if self.risks.is_watched() {
+            for tag in tags.iter_mut() {
+                tag.risks = tag.sight.map_or(0, |sight| self.risks.of(sight.slot));
+            }
         }
         if !self.deferred.is_empty() {
             self.tell_deferred(tags);
@@ -480,6 +512,7 @@ fn tag(look: &Look, names: &[u32]) -> Tag {
         confidence: look.confidence(),
         progress: look.progress(),
         name: look.details().and_then(|place| names.get(place as usize)).copied().unwrap_or(0),
+        risks: 0,
         sight: None,
         related: None,
     }

@@ -31,7 +31,7 @@ struct Reference {
     rules: Vec<RefRule>,
     flows: HashMap<Slot, RefFlow>,
     spy: Spy,
-    limits: Vec<Bucket>,
+    limits: Arc<[Bucket]>,
 }
 
 impl Reference {
@@ -193,6 +193,7 @@ impl Reference {
                 Input::State => state,
                 Input::From => from,
                 Input::Name => domain,
+                Input::Risks(_) => 0,
                 Input::Sets(word) => sets.get(*word as usize).copied().unwrap_or(0),
                 Input::Limits(_) => u32::MAX,
                 Input::In | Input::Out | Input::Own(_) => 0,

@@ -71,6 +71,7 @@ impl Rule {
         let found: Vec<Input> = words.filter(|input| asks(*input)).collect();
         if found.iter().any(is_identification)
             || self.test.contains("wall_sets")
+            || self.test.contains("wall_risks")
             || self.test.contains("wall_own")
         {
             Needs::Identification
@@ -377,6 +378,7 @@ impl Writer<'_> {
                 let number = self.one_of(name, &CONFIDENCES, "confidence").unwrap_or(0);
                 format!("({} >= {number})", self.uses(Input::Confidence))
             }
+            Word::Risk(names) => self.any(names, Writer::risk),
             Word::From(name) => {
                 let number = self.one_of(name, &["initiator", "responder"], "end of a flow").unwrap_or(0);
                 format!("({} = {number})", self.uses(Input::From))
@@ -462,6 +464,30 @@ impl Writer<'_> {
             return None;
         };
         Some(format!("{} = {}", self.uses(Input::Category), number + 1))
+    }
+
+    fn risk(&mut self, name: &Range<usize>) -> Option<String> {
+        let text = &self.source[name.clone()];
+        if text == "any" {
+            let words = [0, 1].map(|word| format!("{} != 0", self.uses(Input::Risks(word))));
+            return Some(words.join(" or "));
+        }
+        let Some(number) = dpi::risk::number(text) else {
+            let message = format!("no risk is called `{}`", wire::in_one_line(text));
+            let problem = Problem::new(Code::UnknownName, name.clone(), message);
+            let written = text.to_ascii_uppercase();
+            let nearest = dpi::risk::all()
+                .map(|(risk, _)| risk)
+                .min_by_key(|risk| strsim::osa_distance(&written, risk))
+                .filter(|risk| strsim::osa_distance(&written, risk) <= risk.len() / 4);
+            self.problems.push(match nearest {
+                Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
+                None => problem.help("`sluss wall protocols --risks` lists them; `risk any` is one of them"),
+            });
+            return None;
+        };
+        let Bit { word, mask } = Bit::of(number as usize);
+        Some(format!("{} & {mask} != 0", self.uses(Input::Risks(word))))
     }
 
     fn sni(&mut self, name: &Range<usize>) -> Option<String> {

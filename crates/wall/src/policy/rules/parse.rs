@@ -10,7 +10,7 @@ use std::ops::Range;
 const DEPTH_MAX: usize = 64;
 
 /// Words of the wall that mean nothing to filters.
-const ALWAYS_OWN: [&str; 7] = ["app", "category", "sni", "state", "confidence", "from", "limit"];
+const ALWAYS_OWN: [&str; 8] = ["app", "category", "sni", "state", "confidence", "risk", "from", "limit"];
 
 /// The word of the wall that an unknown word may have been meant as: one letter or two away.
 pub(in crate::policy) fn nearest_word(text: &str) -> Option<&'static str> {
@@ -57,6 +57,7 @@ pub(super) enum Word {
     Sni(Vec<Range<usize>>),
     State(Vec<Range<usize>>),
     Confidence(Range<usize>),
+    Risk(Vec<Range<usize>>),
     From(Range<usize>),
     In(Range<usize>),
     Out(Range<usize>),
@@ -287,6 +288,7 @@ impl<'t> Parser<'t> {
             "confidence" => {
                 Word::Confidence(self.name("how sure: payload, partial, related, address or port")?)
             }
+            "risk" => Word::Risk(self.names("a risk, such as TLS_WEAK_CIPHER, or `any`")?),
             "from" => Word::From(self.name("`initiator` or `responder`")?),
             "in" => Word::In(self.name("an interface")?),
             "out" => Word::Out(self.name("an interface")?),

@@ -1,0 +1,119 @@
+//! Connections that were announced, until they come: what `state related` knows besides ICMP errors.
+//!
+//! An announcement counts where it names the host that sends it, and no port below 1024: nobody opens a way to somebody else, or to a service of the system (Netfilter's helpers refuse
+//! other hosts as well, unless `loose`). It is for the other end of the connection that it was made in alone, for one connection, and for a time. There are so many of a connection at
+//! most, of which the oldest is forgotten, and so many of all, beyond which no more count.
+
+use flow::table::Slot;
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+/// Announcements at most.
+const ALL_MAX: usize = 4096;
+/// Announcements of a flow at most.
+const OF_FLOW_MAX: usize = 8;
+/// The lowest port that may be announced.
+const PORT_MIN: u16 = 1024;
+/// How long they count, in nanoseconds: as long as Netfilter's of FTP.
+const TIME_NS: u64 = 300_000_000_000;
+
+/// A connection that may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Expected {
+    /// Protocol over IP, and what else must be that of the flow that announced it.
+    pub(super) protocol: u8,
+    pub(super) vlans: [u16; 2],
+    /// Who begins it, from any port.
+    pub(super) from: IpAddr,
+    pub(super) to: SocketAddr,
+}
+
+/// Connections that may come.
+#[derive(Debug, Default)]
+pub(super) struct Expectations {
+    /// With the time until which each counts.
+    expected: HashMap<Expected, u64>,
+    /// By the flow that announced them.
+    by_flow: HashMap<Slot, VecDeque<Expected>>,
+    /// Announcements that did not count.
+    pub(super) refused: u64,
+}
+
+impl Expectations {
+    pub(super) fn is_empty(&self) -> bool {
+        self.expected.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.expected.len()
+    }
+
+    /// Adds what the host `sender` has announced in a flow.
+    pub(super) fn add(&mut self, slot: Slot, expected: Expected, sender: IpAddr, now_ns: u64) {
+        if expected.to.ip() != sender || expected.to.port() < PORT_MIN {
+            self.refused += 1;
+            return;
+        }
+        let is_new = !self.expected.contains_key(&expected);
+        if is_new && self.expected.len() >= ALL_MAX {
+            self.forget_old(now_ns);
+        }
+        if is_new && self.expected.len() >= ALL_MAX {
+            self.refused += 1;
+            return;
+        }
+        self.expected.insert(expected, now_ns.saturating_add(TIME_NS));
+        let own = self.by_flow.entry(slot).or_default();
+        own.retain(|known| *known != expected);
+        own.push_back(expected);
+        if own.len() > OF_FLOW_MAX
+            && let Some(oldest) = own.pop_front()
+        {
+            self.expected.remove(&oldest);
+        }
+    }
+
+    /// Whether a connection was announced that begins now. It is not expected again.
+    pub(super) fn take(&mut self, expected: &Expected, now_ns: u64) -> bool {
+        self.expected.remove(expected).is_some_and(|until_ns| now_ns <= until_ns)
+    }
+
+    #[cold]
+    fn forget_old(&mut self, now_ns: u64) {
+        self.expected.retain(|_, until_ns| now_ns <= *until_ns);
+        let expected = &self.expected;
+        self.by_flow.retain(|_, own| {
+            own.retain(|known| expected.contains_key(known));
+            !own.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn announcements_are_bounded_and_end() {
+        let sender: IpAddr = "192.0.2.1".parse().unwrap();
+        let expected = |port: u16| Expected {
+            protocol: 6,
+            vlans: [0; 2],
+            from: "192.0.2.2".parse().unwrap(),
+            to: (sender, port).into(),
+        };
+        let slot = |index| Slot { index, generation: 1 };
+        let mut all = Expectations::default();
+        (0..9).for_each(|at| all.add(slot(0), expected(2000 + at), sender, 0));
+        assert!(!all.take(&expected(2000), 1), "the oldest of nine is forgotten");
+        assert!(all.take(&expected(2001), 1) && !all.take(&expected(2001), 1), "each counts once");
+        assert!(!all.take(&expected(2002), TIME_NS + 1), "for a time");
+        all.add(slot(0), expected(1023), sender, 0);
+        all.add(slot(0), expected(3000), "192.0.2.9".parse().unwrap(), 0);
+        assert_eq!((all.refused, all.take(&expected(3000), 1)), (2, false));
+        (0..2 * ALL_MAX as u32).for_each(|at| all.add(slot(at / 8), expected(5000 + at as u16), sender, 0));
+        assert_eq!(all.len(), ALL_MAX);
+        all.add(slot(9), expected(4000), sender, TIME_NS + 1);
+        assert_eq!(all.len(), 1, "what is old makes room");
+    }
+}
