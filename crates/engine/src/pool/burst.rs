@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Packets received together: a slice that owns what it holds.
+/// Packets received together, or those of a list: a slice that owns what it holds.
 ///
 /// As a slice it shows the packets, to read and to change; as an iterator it hands them out one by one. It is passed on
 /// whole by [`Output::send`](crate::Output::send), or given back by [`Pool::free_burst`](crate::Pool::free_burst). Packets that are left when
@@ -169,6 +169,19 @@ impl<'a> Burst<'a> {
     pub(crate) fn into_slots(self) -> (NonNull<Packet>, usize) {
         let burst = std::mem::ManuallyDrop::new(self);
         (burst.first, burst.len)
+    }
+}
+
+/// All packets of a list, which is empty then.
+impl<'a> From<&'a mut Vec<Packet>> for Burst<'a> {
+    #[inline]
+    fn from(packets: &'a mut Vec<Packet>) -> Self {
+        let len = packets.len();
+        // SAFETY: the list gives them up, and stays borrowed.
+        unsafe {
+            packets.set_len(0);
+            Burst::from_slots(NonNull::new_unchecked(packets.as_mut_ptr()), len, None)
+        }
     }
 }
 

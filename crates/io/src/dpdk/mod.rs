@@ -22,19 +22,24 @@
 //!
 //! When the device has no room, packets wait, and then the link: so a source before it is slowed down. The device is polled: a worker with one has no rest.
 
+mod copied;
 mod eal;
 #[allow(unsafe_code)]
 mod shim;
+mod uncopied;
 
-use crate::device::{self, Attempt, Outbox, Sender};
+use crate::device;
 use crate::interfaces;
+use copied::Copied;
 use eal::Memory;
 use engine::shm::Counter;
 use engine::{
-    App, Class, Device, DeviceFacts, Io, OptionError, Output, Packet, Passage, Pool, Roles, Setup, Use,
+    App, Burst, Class, Device, DeviceFacts, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Roles,
+    Setup, Use,
 };
 use serde::Deserialize;
 use shim::{BURST_MAX, Counts, Queue};
+use uncopied::Uncopied;
 use wire::LinkType;
 
 /// Options of `dpdk`.
@@ -73,12 +78,18 @@ pub struct Running {
     queue: Queue,
     memory: Memory,
     interface: u32,
-    spare: Vec<Packet>,
-    outbox: Outbox,
+    frames: Frames,
     known: Counts,
     next_look_ns: u64,
     is_listening: bool,
     counters: Counters,
+}
+
+/// Where frames are while the device has them.
+#[derive(Debug)]
+enum Frames {
+    Copied(Copied),
+    Uncopied(Uncopied),
 }
 
 #[derive(Debug)]
@@ -90,6 +101,33 @@ struct Counters {
     wrong_linktype: Counter,
     missed: Counter,
     device_errors: Counter,
+}
+
+/// Where received frames go.
+struct Arrivals<'a> {
+    output: &'a mut Output,
+    pool: &'a mut Pool,
+    counters: &'a Counters,
+    metadata: Metadata,
+}
+
+impl Arrivals<'_> {
+    fn put(&mut self, mut packet: Packet) {
+        self.pool.describe(&mut packet, self.metadata);
+        self.output.put(packet);
+    }
+
+    fn put_all(&mut self, packets: &mut Vec<Packet>) {
+        if self.pool.uses_metadata() {
+            packets.iter_mut().for_each(|packet| self.pool.describe(packet, self.metadata));
+        }
+        self.output.send(Burst::from(packets));
+    }
+}
+
+/// Whether a packet is an Ethernet frame, in graphs that keep metadata.
+fn is_ethernet(packet: &Packet) -> bool {
+    u32::from(packet.metadata().linktype) == LinkType::EN10MB.value()
 }
 
 /// The version of the DPDK that is loaded.
@@ -153,11 +191,10 @@ impl Class for Dpdk {
         let name = self.device.split(',').next().unwrap_or_default();
         Ok(Running {
             options: self.clone(),
-            queue,
             memory,
             interface: interfaces::number_of_device(name),
-            spare: Vec::with_capacity(BURST_MAX),
-            outbox: Outbox::default(),
+            frames: Frames::of(&queue),
+            queue,
             known: Counts::default(),
             next_look_ns: 0,
             is_listening: true,
@@ -182,12 +219,18 @@ impl App for Running {
     fn pull(&mut self, io: &mut Io<'_>) {
         eal::register_thread();
         self.send_waiting(io.pool);
+        let Running { queue, frames, counters, interface, .. } = self;
         let output = &mut io.outputs[0];
         self.is_listening = output.is_linked();
         let mut left = if self.is_listening { io.burst.min(output.allowance()) } else { 0 };
+        let metadata = device::metadata(io.pool.timestamp_ns(), *interface, LinkType::EN10MB);
+        let mut arrivals = Arrivals { output, pool: io.pool, counters, metadata };
         while left > 0 {
             let asked = left.min(BURST_MAX);
-            let got = self.receive(asked, output, io.pool);
+            let got = match frames {
+                Frames::Copied(copied) => copied.receive(asked, queue, &mut arrivals),
+                Frames::Uncopied(uncopied) => uncopied.receive(asked, queue, &mut arrivals),
+            };
             left -= got;
             if got < asked {
                 break;
@@ -197,9 +240,11 @@ impl App for Running {
 
     fn push(&mut self, io: &mut Io<'_>) {
         eal::register_thread();
-        let mut outbox = std::mem::take(&mut self.outbox);
-        outbox.push(self, &mut io.inputs[0], io.pool);
-        self.outbox = outbox;
+        let (input, Running { queue, frames, counters, .. }) = (&mut io.inputs[0], self);
+        match frames {
+            Frames::Copied(copied) => copied.push(input, queue, io.pool, counters),
+            Frames::Uncopied(uncopied) => uncopied.push(input, queue, io.pool, counters),
+        }
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
@@ -211,7 +256,10 @@ impl App for Running {
 
     fn stop(&mut self, io: &mut Io<'_>) {
         self.send_waiting(io.pool);
-        self.outbox.abandon(io.pool, &self.counters.no_buffers);
+        match &mut self.frames {
+            Frames::Copied(copied) => copied.abandon(io.pool, &self.counters.no_buffers),
+            Frames::Uncopied(uncopied) => uncopied.abandon(io.pool, &self.counters.no_buffers),
+        }
         self.count();
     }
 
@@ -224,7 +272,10 @@ impl App for Running {
     }
 
     fn held(&self) -> usize {
-        self.spare.len() + self.outbox.len()
+        match &self.frames {
+            Frames::Copied(copied) => copied.held(),
+            Frames::Uncopied(uncopied) => uncopied.held(),
+        }
     }
 }
 
@@ -233,77 +284,36 @@ impl Device for Running {
         let port = &self.queue.port;
         // What nobody has tried on hardware is told apart.
         let tried = if eal::is_pci(&self.options.device) { ", unverified" } else { "" };
+        let copies = if port.is_zero_copy() { "zero copy" } else { "packets are copied" };
         DeviceFacts {
-            mode: format!("DPDK {}, packets are copied, {}{tried}", port.driver(), self.memory.name()),
+            mode: format!("DPDK {}, {copies}, {}{tried}", port.driver(), self.memory.name()),
             memory: Some(self.memory.name()),
             queues: 1,
+            is_zero_copy: port.is_zero_copy(),
             is_up: port.is_up(),
             ..DeviceFacts::default()
         }
     }
 }
 
-impl Sender for Running {
-    const BURST_MAX: usize = BURST_MAX;
-
-    #[inline]
-    fn ours(&self, packets: &[Packet], pool: &Pool) -> usize {
-        if !pool.uses_metadata() {
-            return packets.len();
-        }
-        let is_ours = |packet: &&Packet| u32::from(packet.metadata().linktype) == LinkType::EN10MB.value();
-        packets.iter().take_while(is_ours).count()
-    }
-
-    fn wrong_linktype(&self) -> &Counter {
-        &self.counters.wrong_linktype
-    }
-
-    fn attempt(&self, packets: &[Packet]) -> Attempt<'_> {
-        let frame_max = self.queue.port.frame_max();
-        let fitting = packets.iter().take_while(|packet| packet.len() <= frame_max).count();
-        if fitting == 0 {
-            return Attempt::Taken(1, &self.counters.too_long);
-        }
-        match self.queue.send(&packets[..fitting]) {
-            0 => Attempt::Full,
-            sent => {
-                self.counters.copies.add(sent as u64);
-                Attempt::Taken(sent, &self.counters.delivered)
-            }
+impl Frames {
+    /// Those of a device that was opened.
+    fn of(queue: &Queue) -> Self {
+        if queue.port.is_zero_copy() {
+            Frames::Uncopied(Uncopied::default())
+        } else {
+            Frames::Copied(Copied::new())
         }
     }
 }
 
 impl Running {
     fn send_waiting(&mut self, pool: &mut Pool) {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        outbox.send_waiting(self, pool);
-        self.outbox = outbox;
-    }
-
-    /// Receives up to `asked` frames; returns how many there were.
-    fn receive(&mut self, asked: usize, output: &mut Output, pool: &mut Pool) -> usize {
-        while self.spare.len() < asked {
-            let Some(packet) = device::roomy(pool) else { break };
-            self.spare.push(packet);
+        let Running { queue, frames, counters, .. } = self;
+        match frames {
+            Frames::Copied(copied) => copied.send_waiting(queue, pool, counters),
+            Frames::Uncopied(uncopied) => uncopied.send_waiting(queue, pool, counters),
         }
-        let mut lens = [0; BURST_MAX];
-        let got = self.queue.receive(&mut self.spare, &mut lens);
-        self.spare.drain(got..).for_each(|packet| pool.take_back(packet));
-        let metadata = device::metadata(pool.timestamp_ns(), self.interface, LinkType::EN10MB);
-        for (mut packet, len) in self.spare.drain(..).zip(lens) {
-            let len = len as usize;
-            if len > packet.len() {
-                pool.free(packet, &self.counters.too_long);
-                continue;
-            }
-            packet.truncate(len);
-            pool.describe(&mut packet, metadata);
-            output.put(packet);
-        }
-        self.counters.copies.add(got as u64);
-        got
     }
 
     /// Counts what the device has counted. Of several queues, the first one tells.
