@@ -65,7 +65,8 @@ fn all_is_the_same_in_huge_pages() {
 }
 
 fn dpdk(device: &str) -> Dpdk {
-    Dpdk { device: device.to_owned(), ..Dpdk::default() }
+    let eal = if std::env::var_os(HUGE_PAGES).is_some() { Vec::new() } else { vec!["--no-huge".to_owned()] };
+    Dpdk { device: device.to_owned(), eal, ..Dpdk::default() }
 }
 
 fn graph(apps: Vec<(&str, engine::Config)>, links: &[&str]) -> Graph {
@@ -345,6 +346,159 @@ fn two_kernels_reach_one_another_through_taps() {
         // The first frame of each comes in a buffer of DPDK's.
         assert!(["a", "b"].iter().all(|app| count(&report, app, "copies") <= 1), "{report:#?}");
         assert!(report.apps["a"].device.as_ref().is_some_and(|device| device.is_zero_copy));
+        engine.stop();
+        let last = engine.report();
+        assert!(last.balanced() && last.pool.free == last.pool.total, "{last:#?}");
+    });
+}
+
+/// A capture goes from `from` to `to` on the one way, and another on the other.
+fn cross(from: Dpdk, to: Dpdk, names: [&str; 2], copies: [bool; 2]) {
+    let folder = Scratch::new();
+    let inputs = ["dhcp.pcap", "gre.pcap"].map(capture);
+    let outputs = ["there.pcap", "back.pcap"].map(|name| folder.path(name));
+    let expected = inputs.clone().map(|path| packets(&path));
+    let reader =
+        |path: &Path| PcapReader { path: path.to_owned(), for_any_linktype: true, ..PcapReader::default() };
+    let writer = |path: &Path| PcapWriter { path: path.to_owned(), ..PcapWriter::default() };
+    let [a, b] = names;
+    let graph = graph(
+        vec![
+            (a, app(from)),
+            (b, app(to)),
+            ("in_a", app(reader(&inputs[0]))),
+            ("in_b", app(reader(&inputs[1]))),
+            ("out_a", app(writer(&outputs[1]))),
+            ("out_b", app(writer(&outputs[0]))),
+        ],
+        &[
+            &format!("in_a.output -> {a}.input"),
+            &format!("{b}.output -> out_b.input"),
+            &format!("in_b.output -> {b}.input"),
+            &format!("{a}.output -> out_a.input"),
+        ],
+    );
+    let (report, _) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(1500));
+    for (index, name) in [a, b].into_iter().enumerate() {
+        let facts = report.apps[name].device.clone().unwrap();
+        assert_eq!(count(&report, name, "delivered"), expected[index].len() as u64, "{name}: {report:#?}");
+        assert_eq!(
+            (count(&report, name, "copies") > 1, !facts.is_zero_copy),
+            (copies[index], copies[index]),
+            "{name}"
+        );
+    }
+    for (output, expected) in outputs.iter().zip(expected) {
+        assert!(packets(output) == expected, "{}", output.display());
+    }
+}
+
+#[test]
+fn a_host_and_its_guest_are_in_one_process() {
+    let Some(_turn) = turn("vhost and virtio") else { return };
+    let folder = Scratch::new();
+    let socket = folder.path("vhost");
+    let host = dpdk(&format!("net_vhost0,iface={}", socket.display()));
+    let guest = dpdk(&format!("net_virtio_user0,path={}", socket.display()));
+    if std::env::var_os(HUGE_PAGES).is_some() {
+        let guest_alone = graph(vec![("guest", app(guest))], &[]);
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        let error = engine.configure(&guest_alone).expect_err("refused").to_string();
+        return assert!(error.contains("cannot share huge pages"), "{error}");
+    }
+    cross(host, guest, ["a_host", "b_guest"], [false, true]);
+}
+
+#[test]
+fn a_guest_before_its_host_is_told_what_to_do() {
+    let Some(_turn) = turn("virtio without vhost") else { return };
+    if std::env::var_os(HUGE_PAGES).is_some() {
+        return;
+    }
+    let graph = graph(vec![("a", app(dpdk("net_virtio_user1,path=/nonexistent/vhost")))], &[]);
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    let error = engine.configure(&graph).expect_err("refused").to_string();
+    assert!(error.contains("`net_vhost` of the same graph must come first"), "{error}");
+}
+
+#[test]
+fn both_ends_of_a_cable_are_packet_sockets_of_dpdk() {
+    let Some(_turn) = turn("packet sockets") else { return };
+    let Some((_namespaces, [here])) = Namespace::some("dpdk: packet sockets") else { return };
+    here.enter(|| {
+        here.run("sysctl -qw net.ipv6.conf.default.disable_ipv6=1");
+        here.run("ip link add va type veth peer name vb");
+        here.run("ip link set dev va up");
+        here.run("ip link set dev vb up");
+        let device = |number: u8, name: &str| {
+            dpdk(&format!(
+                "net_af_packet{number},iface={name},blocksz=4096,framesz=2048,framecnt=512,qpairs=1"
+            ))
+        };
+        cross(device(0, "va"), device(1, "vb"), ["a", "b"], [true, true]);
+    });
+}
+
+/// What an app has to say.
+fn text(engine: &mut Engine, app: &str) -> Option<String> {
+    engine.report().apps[app].text.clone()
+}
+
+/// It is told while the ring is full, and no longer when somebody empties it.
+#[test]
+fn a_ring_that_nobody_empties_is_told_of() {
+    let Some(_turn) = turn("a ring that stalls") else { return };
+    let apps = || {
+        vec![
+            ("in", app(Source { size: 60, ..Source::default() })),
+            ("ring", app(dpdk("net_ring3"))),
+            ("rest", app(Sink::default())),
+        ]
+    };
+    let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+    engine.configure(&graph(apps(), &["in.output -> ring.input"])).unwrap();
+    let begin = Instant::now();
+    engine.run(|status| status.elapsed < Duration::from_millis(1600)).unwrap();
+    let report = engine.report();
+    let full = count(&report, "ring", "delivered");
+    assert!(report.balanced() && count(&report, "ring", "stalls") == 1, "{report:#?}");
+    assert!(text(&mut engine, "ring").is_some_and(|text| text.contains("net_ring3 takes no packets")));
+    engine.configure(&graph(apps(), &["in.output -> ring.input", "ring.output -> rest.input"])).unwrap();
+    engine.run(|_| begin.elapsed() < Duration::from_millis(2000)).unwrap();
+    let report = engine.report();
+    assert!(report.balanced() && count(&report, "ring", "delivered") > 2 * full, "{report:#?}");
+    assert_eq!((text(&mut engine, "ring"), count(&report, "ring", "stalls")), (None, 1));
+    engine.stop();
+    let last = engine.report();
+    assert!(last.balanced() && last.pool.free == last.pool.total, "{last:#?}");
+}
+
+#[test]
+fn a_tap_that_is_removed_is_made_again() {
+    let Some(_turn) = turn("a tap that is removed") else { return };
+    let Some((_namespaces, [here])) = Namespace::some("dpdk: a tap that is removed") else { return };
+    here.enter(|| {
+        let graph = graph(
+            vec![
+                ("in", app(Source { size: 60, ..Source::default() })),
+                ("tap", app(dpdk("net_tap3,iface=dt3"))),
+                ("rest", app(Sink::default())),
+            ],
+            &["in.output -> tap.input", "tap.output -> rest.input"],
+        );
+        let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
+        engine.configure(&graph).unwrap_or_else(|error| panic!("{error}"));
+        for round in 1..=2 {
+            engine.run(|status| status.elapsed < Duration::from_millis(200)).unwrap();
+            let before = count(&engine.report(), "tap", "delivered");
+            here.run("ip link delete dev dt3");
+            engine.run(|status| status.elapsed < Duration::from_millis(500)).unwrap();
+            let report = engine.report();
+            assert!(report.balanced(), "{:?}", report.imbalances);
+            assert_eq!((count(&report, "tap", "absences"), text(&mut engine, "tap")), (round, None));
+            assert!(count(&report, "tap", "delivered") > before, "{report:#?}");
+            here.run("ip link show dev dt3");
+        }
         engine.stop();
         let last = engine.report();
         assert!(last.balanced() && last.pool.free == last.pool.total, "{last:#?}");

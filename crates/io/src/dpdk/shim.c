@@ -200,7 +200,7 @@ static uint16_t send_copies(const struct port *port, uint16_t queue, const uint8
 }
 
 /* Whether the device has not been removed. */
-static int is_there(const struct port *port) { return rte_eth_dev_is_valid_port(port->number); }
+static int is_known(const struct port *port) { return rte_eth_dev_is_valid_port(port->number); }
 
 static int is_up(const struct port *port) {
   struct rte_eth_link link;
@@ -233,7 +233,7 @@ struct functions {
   uint16_t (*send_own)(const struct port *, uint16_t, struct packet *const *, uint16_t, struct packet **, uint16_t *);
   uint16_t (*receive_copies)(const struct port *, uint16_t, uint8_t *const *, uint32_t *, uint16_t);
   uint16_t (*send_copies)(const struct port *, uint16_t, const uint8_t *const *, const uint32_t *, uint16_t);
-  int (*is_there)(const struct port *);
+  int (*is_known)(const struct port *);
   int (*is_up)(const struct port *);
   int (*count)(const struct port *, struct counts *);
 };
@@ -253,7 +253,7 @@ const struct functions sluss_dpdk = {
     send_own,
     receive_copies,
     send_copies,
-    is_there,
+    is_known,
     is_up,
     count,
 };

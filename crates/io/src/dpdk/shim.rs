@@ -85,7 +85,7 @@ struct Functions {
     send_own: unsafe extern "C" fn(*const RawPort, u16, *const Packet, u16, *mut Packet, *mut u16) -> u16,
     receive_copies: unsafe extern "C" fn(*const RawPort, u16, *const *mut u8, *mut u32, u16) -> u16,
     send_copies: unsafe extern "C" fn(*const RawPort, u16, *const *const u8, *const u32, u16) -> u16,
-    is_there: unsafe extern "C" fn(*const RawPort) -> c_int,
+    is_known: unsafe extern "C" fn(*const RawPort) -> c_int,
     is_up: unsafe extern "C" fn(*const RawPort) -> c_int,
     count: unsafe extern "C" fn(*const RawPort, *mut Counts) -> c_int,
 }
@@ -154,7 +154,8 @@ impl Dpdk {
         // SAFETY: the texts end with a zero; the shim reads the settings and writes the port, which have its layout, during the call.
         let opened = unsafe { (self.0.open_port)(device.as_ptr(), name.as_ptr(), settings, &raw mut port) };
         self.checked(opened)?;
-        Ok(Port { raw: port, dpdk: self })
+        let interface = (port.interface != 0).then(|| crate::device::name_of(port.interface)).flatten();
+        Ok(Port { raw: port, dpdk: self, interface })
     }
 
     fn checked(self, result: c_int) -> Result<(), DpdkError> {
@@ -216,6 +217,8 @@ fn text(text: *const c_char) -> String {
 pub(super) struct Port {
     raw: RawPort,
     dpdk: Dpdk,
+    /// What the kernel calls it.
+    interface: Option<String>,
 }
 
 // SAFETY: the port is only read after it was opened, and closed by its owner. DPDK lets threads use a port at once, each another queue of it: that
@@ -240,11 +243,15 @@ impl Port {
         self.raw.takes_packets != 0
     }
 
-    /// Whether the device has not been removed, as far as DPDK knows, and the kernel.
-    pub(super) fn is_there(&self) -> bool {
+    /// Whether DPDK has not removed the device.
+    pub(super) fn is_known(&self) -> bool {
         // SAFETY: the port was set up.
-        let is_known = unsafe { (self.dpdk.0.is_there)(&raw const self.raw) } != 0;
-        is_known && (self.raw.interface == 0 || crate::device::name_of(self.raw.interface).is_some())
+        unsafe { (self.dpdk.0.is_known)(&raw const self.raw) != 0 }
+    }
+
+    /// What the device is to the kernel: its number, and its name.
+    pub(super) fn interface(&self) -> Option<(u32, &str)> {
+        self.interface.as_deref().map(|name| (self.raw.interface, name))
     }
 
     /// Which driver it has.
