@@ -165,6 +165,25 @@ impl<'a> Burst<'a> {
         }
     }
 
+    /// Puts what is left behind the packets of a list.
+    #[inline]
+    pub fn append_to(self, packets: &mut Vec<Packet>) {
+        packets.reserve(self.len);
+        let (first, count) = self.into_slots();
+        let len = packets.len();
+        // SAFETY: so many packets lie there, which the burst has given up; the list has room for them, and is not the slots, which were borrowed.
+        unsafe {
+            packets.as_mut_ptr().add(len).copy_from_nonoverlapping(first.as_ptr(), count);
+            packets.set_len(len + count);
+        }
+    }
+
+    /// Lets go of the first packets, which have another owner: a device that has their memory, which [`Pool::lend_sent`](super::Pool::lend_sent) counts.
+    #[inline]
+    pub fn forget_front(&mut self, count: usize) {
+        self.split_front(count).into_slots();
+    }
+
     /// Gives the slots up: the caller owns the packets in them.
     pub(crate) fn into_slots(self) -> (NonNull<Packet>, usize) {
         let burst = std::mem::ManuallyDrop::new(self);

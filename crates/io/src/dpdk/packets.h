@@ -57,30 +57,22 @@ static void places(const struct packet *packet, const void **mbuf, const void **
   *at_home = home(chunk_of(packet));
 }
 
-/* All of a buffer's first line but `hash`; of the second, drivers leave what counts, `next`, as it was: zero. */
-static inline void describe(struct rte_mbuf *m, uintptr_t buffer, uint16_t offset, uint16_t room, uint16_t len) {
+/* What a driver finds in each buffer, and leaves as it is. */
+static inline void describe(struct rte_mbuf *m, uintptr_t buffer, uint16_t room) {
   m->buf_addr = (void *)buffer;
   /* No driver of these reaches memory by itself, so whatever is here is never used. */
   m->buf_iova = buffer;
-  m->data_off = offset;
-  m->refcnt = 1;
-  m->nb_segs = 1;
-  m->port = RTE_MBUF_PORT_INVALID;
-  m->ol_flags = 0;
-  m->packet_type = 0;
-  m->pkt_len = len;
-  m->data_len = len;
-  m->vlan_tci = 0;
-  m->vlan_tci_outer = 0;
   m->buf_len = room;
   m->pool = own;
 }
 
-/* A buffer to receive into: where drivers write, a packet is at home. */
+/* A buffer to receive into, as free ones are: where drivers write, a packet is at home. The rest is written by drivers when they take it. */
 static inline struct rte_mbuf *empty(struct packet *packet) {
   uintptr_t chunk = chunk_of(packet);
   struct rte_mbuf *m = mbuf_of(chunk);
-  describe(m, (uintptr_t)home(chunk)->data - RTE_PKTMBUF_HEADROOM, RTE_PKTMBUF_HEADROOM, RTE_PKTMBUF_HEADROOM + ROOM, 0);
+  describe(m, (uintptr_t)home(chunk)->data - RTE_PKTMBUF_HEADROOM, RTE_PKTMBUF_HEADROOM + ROOM);
+  m->refcnt = 1;
+  m->nb_segs = 1;
   return m;
 }
 
@@ -89,7 +81,18 @@ static inline struct rte_mbuf *full(struct packet *packet) {
   uintptr_t chunk = chunk_of(packet);
   struct rte_mbuf *m = mbuf_of(chunk);
   uint32_t offset = (uint32_t)((uintptr_t)packet - chunk), end = offset + packet->length;
-  describe(m, chunk + offsetof(struct packet, data), (uint16_t)offset, (uint16_t)RTE_MIN(RTE_MAX(end, (uint32_t)(CHUNK + ROOM)), (uint32_t)UINT16_MAX), packet->length);
+  describe(m, chunk + offsetof(struct packet, data), (uint16_t)RTE_MIN(RTE_MAX(end, (uint32_t)(CHUNK + ROOM)), (uint32_t)UINT16_MAX));
+  /* Of the second line, drivers leave what counts, `next`, as it was: zero. */
+  m->data_off = (uint16_t)offset;
+  m->refcnt = 1;
+  m->nb_segs = 1;
+  m->port = RTE_MBUF_PORT_INVALID;
+  m->ol_flags = 0;
+  m->packet_type = 0;
+  m->pkt_len = packet->length;
+  m->data_len = packet->length;
+  m->vlan_tci = 0;
+  m->vlan_tci_outer = 0;
   return m;
 }
 

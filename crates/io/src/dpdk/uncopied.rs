@@ -49,7 +49,7 @@ impl Uncopied {
     /// Offers what waits to the device.
     pub(super) fn send_waiting(&mut self, queue: &Queue, pool: &mut Pool, counters: &Counters) {
         while !self.waiting.is_empty() {
-            let sent = queue.give(&mut self.waiting, &mut self.back);
+            let sent = queue.give_waiting(&mut self.waiting, &mut self.back);
             pool.lend_sent(sent, &counters.delivered);
             pool.regain(&mut self.back);
             if sent == 0 {
@@ -62,21 +62,32 @@ impl Uncopied {
     pub(super) fn push(&mut self, input: &mut Input, queue: &Queue, pool: &mut Pool, counters: &Counters) {
         self.send_waiting(queue, pool, counters);
         let frame_max = queue.port.frame_max();
+        // PERF: where any packet fits and is a frame, none is looked at.
+        let looks = pool.uses_metadata() || frame_max < usize::from(u16::MAX);
         while self.waiting.is_empty()
-            && let Some(burst) = input.burst_of_at_most(BURST_MAX)
+            && let Some(mut burst) = input.burst_of_at_most(BURST_MAX)
         {
-            self.waiting.extend(burst);
-            if pool.uses_metadata() {
-                let others = self.waiting.extract_if(.., |packet| !is_ethernet(packet));
-                others.for_each(|packet| pool.free(packet, &counters.wrong_linktype));
+            if looks {
+                burst.append_to(&mut self.waiting);
+                self.drop_others(frame_max, pool, counters);
+                self.send_waiting(queue, pool, counters);
+                continue;
             }
-            // PERF: where any packet fits, none is looked at.
-            if frame_max < usize::from(u16::MAX) {
-                let long = self.waiting.extract_if(.., |packet| packet.len() > frame_max);
-                long.for_each(|packet| pool.free(packet, &counters.too_long));
-            }
-            self.send_waiting(queue, pool, counters);
+            let sent = queue.give(&mut burst, &mut self.back);
+            pool.lend_sent(sent, &counters.delivered);
+            burst.append_to(&mut self.waiting);
+            pool.regain(&mut self.back);
         }
+    }
+
+    /// Drops those of what waits that are no frames, or too long.
+    fn drop_others(&mut self, frame_max: usize, pool: &mut Pool, counters: &Counters) {
+        if pool.uses_metadata() {
+            let others = self.waiting.extract_if(.., |packet| !is_ethernet(packet));
+            others.for_each(|packet| pool.free(packet, &counters.wrong_linktype));
+        }
+        let long = self.waiting.extract_if(.., |packet| packet.len() > frame_max);
+        long.for_each(|packet| pool.free(packet, &counters.too_long));
     }
 
     pub(super) fn abandon(&mut self, pool: &mut Pool, counter: &Counter) {

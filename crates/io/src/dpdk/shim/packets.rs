@@ -4,7 +4,7 @@
 //! their lists, and puts those that it returns into others.
 
 use super::{BURST_MAX, Dpdk, Queue};
-use engine::{Packet, Pool};
+use engine::{Burst, Packet, Pool};
 use std::ptr::NonNull;
 
 /// The most packets that a call gives back.
@@ -64,21 +64,36 @@ impl Queue {
         }
     }
 
-    /// Sends the first of `packets`, none of them longer than the port's longest frame; returns how many the device has taken, with their memory. What it does not need
-    /// any more is put behind `back`.
-    pub(in crate::dpdk) fn give(&self, packets: &mut Vec<Packet>, back: &mut Vec<Packet>) -> usize {
+    /// Sends the first packets of a burst, none of them longer than the port's longest frame; returns how many the device has taken, with their memory. What it does not
+    /// need any more is put behind `back`.
+    pub(in crate::dpdk) fn give(&self, packets: &mut Burst<'_>, back: &mut Vec<Packet>) -> usize {
+        // SAFETY: those that were taken are forgotten.
+        let sent = unsafe { self.give_first(packets, back) };
+        packets.forget_front(sent);
+        sent
+    }
+
+    /// As [`Queue::give`], for packets of a list.
+    pub(in crate::dpdk) fn give_waiting(&self, packets: &mut Vec<Packet>, back: &mut Vec<Packet>) -> usize {
+        // SAFETY: as above.
+        let sent = unsafe { self.give_first(packets, back) };
+        packets.drain(..sent).for_each(std::mem::forget);
+        sent
+    }
+
+    /// # Safety
+    /// The caller forgets as many of the first packets as this returns: the device has their memory.
+    unsafe fn give_first(&self, packets: &[Packet], back: &mut Vec<Packet>) -> usize {
         let count = packets.len().min(BURST_MAX);
         back.reserve(BACK_MAX);
         let (raw, len, mut back_count) = (&raw const self.port.raw, back.len(), 0);
-        // SAFETY: as in `receive_into`. Of the packets, those that were taken are given up; the others are as before, but for their lines for devices.
+        // SAFETY: as in `receive_into`. Packets that were not taken are as before, but for their lines for devices.
         unsafe {
             let behind = back.as_mut_ptr().add(len);
             let send = self.port.dpdk.0.send_own;
             let sent = send(raw, self.number, packets.as_ptr(), count as u16, behind, &raw mut back_count);
-            let sent = usize::from(sent).min(count);
             back.set_len(len + usize::from(back_count));
-            packets.drain(..sent).for_each(std::mem::forget);
-            sent
+            usize::from(sent).min(count)
         }
     }
 }
