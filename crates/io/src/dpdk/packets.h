@@ -10,7 +10,8 @@
  * The pool that drivers know (`own`) has no buffers. Before it is asked to receive, a thread puts packets into its own cache of that pool, from which
  * drivers take without a call; after each call it takes out what drivers have left or freed there. So between calls a buffer is with a device, or it is a packet
  * with an owner. What is freed elsewhere, when a device is closed or by a thread that DPDK does not know, comes back by `come_back`. What is asked for when a
- * queue is set up, where no packets are at hand, is of a small pool of DPDK's own (`spare`): a frame in such a buffer is copied when it arrives. */
+ * queue is set up, where no packets are at hand, or on a thread without a cache, is of a small pool of DPDK's own (`spare`): a frame in such a buffer is copied when it
+ * arrives. */
 
 #include <stdbool.h>
 
@@ -39,7 +40,8 @@ static inline uintptr_t chunk_of(const void *address) { return (uintptr_t)addres
 static inline struct packet *home(uintptr_t chunk) { return (struct packet *)(chunk + 128 + 64 * (chunk >> 13 & 3)); }
 
 static inline struct rte_mbuf *mbuf_of(uintptr_t chunk) {
-  return (struct rte_mbuf *)(chunk - CHUNK + 64 * (((chunk >> 13 & 7) + 1) % 7));
+  uintptr_t line = (chunk >> 13 & 7) + 1;
+  return (struct rte_mbuf *)(chunk - CHUNK + 64 * (line < 7 ? line : line - 7));
 }
 
 static inline uintptr_t chunk_of_mbuf(const struct rte_mbuf *m) { return chunk_of(m) + CHUNK; }
@@ -221,7 +223,8 @@ static int own_enqueue(struct rte_mempool *pool, void *const *objects, unsigned 
 
 static int own_dequeue(struct rte_mempool *pool, void **objects, unsigned count) {
   (void)pool;
-  return sets_up && spare ? rte_mempool_get_bulk(spare, objects, count) : -ENOBUFS;
+  bool may_copy = sets_up || rte_lcore_id() == LCORE_ID_ANY;
+  return may_copy && spare ? rte_mempool_get_bulk(spare, objects, count) : -ENOBUFS;
 }
 
 static unsigned own_count(const struct rte_mempool *pool) {
