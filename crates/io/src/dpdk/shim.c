@@ -46,7 +46,11 @@ struct port {
   uint8_t is_own;
   uint8_t takes_packets;
   char driver[32];
+  /* What DPDK calls it: another device may get its number when it is removed. */
+  char name[RTE_ETH_NAME_MAX_LEN];
 };
+
+_Static_assert(RTE_ETH_NAME_MAX_LEN == 64, "`RawPort` has a name of 64 bytes");
 
 struct counts {
   uint64_t missed;
@@ -136,13 +140,21 @@ static int set_up(struct port *port, const char *device, const struct settings *
   return 0;
 }
 
+/* Whether the device has not been removed. */
+static int is_known(const struct port *port) {
+  char name[RTE_ETH_NAME_MAX_LEN];
+  return !rte_eth_dev_get_name_by_port(port->number, name) && !strcmp(name, port->name);
+}
+
 static void close_port(struct port *port) {
-  struct rte_eth_dev_info info;
-  struct rte_device *device = rte_eth_dev_info_get(port->number, &info) ? NULL : info.device;
-  if (port->is_own && !strcmp(port->driver, "net_ring")) empty_ring(port);
-  rte_eth_dev_stop(port->number);
-  rte_eth_dev_close(port->number);
-  if (device) rte_dev_remove(device);
+  if (is_known(port)) {
+    struct rte_eth_dev_info info;
+    struct rte_device *device = rte_eth_dev_info_get(port->number, &info) ? NULL : info.device;
+    if (port->is_own && !strcmp(port->driver, "net_ring")) empty_ring(port);
+    rte_eth_dev_stop(port->number);
+    rte_eth_dev_close(port->number);
+    if (device) rte_dev_remove(device);
+  }
   flush_own();
   rte_mempool_free(port->pool);
   port->pool = NULL;
@@ -156,6 +168,7 @@ static int open_port(const char *device, const char *name, const struct settings
     failed = rte_dev_probe(device);
     if (failed) return failed;
     failed = rte_eth_dev_get_port_by_name(name, &port->number);
+    if (!failed) failed = rte_eth_dev_get_name_by_port(port->number, port->name);
     if (failed) return failed;
     sets_up = true;
     failed = set_up(port, device, settings, attempt == 0);
@@ -198,9 +211,6 @@ static uint16_t send_copies(const struct port *port, uint16_t queue, const uint8
   if (sent < count) rte_pktmbuf_free_bulk(buffers + sent, count - sent);
   return sent;
 }
-
-/* Whether the device has not been removed. */
-static int is_known(const struct port *port) { return rte_eth_dev_is_valid_port(port->number); }
 
 static int is_up(const struct port *port) {
   struct rte_eth_link link;

@@ -45,6 +45,7 @@ struct RawPort {
     is_own: u8,
     takes_packets: u8,
     driver: [u8; 32],
+    name: [u8; 64],
 }
 
 /// What a device has counted: `struct counts` of the shim.
@@ -150,6 +151,7 @@ impl Dpdk {
             is_own: 0,
             takes_packets: 0,
             driver: [0; 32],
+            name: [0; 64],
         };
         // SAFETY: the texts end with a zero; the shim reads the settings and writes the port, which have its layout, during the call.
         let opened = unsafe { (self.0.open_port)(device.as_ptr(), name.as_ptr(), settings, &raw mut port) };
