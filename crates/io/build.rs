@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = "src/dpdk/shim.c";
+const HEADER: &str = "src/dpdk/packets.h";
 /// Libraries that the shim calls; they bring the others.
 const LIBRARIES: [&str; 4] = ["-lrte_ethdev", "-lrte_mempool", "-lrte_mbuf", "-lrte_eal"];
 
@@ -14,6 +15,7 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(dpdk_headers)");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={HEADER}");
     println!("cargo::rerun-if-env-changed=SLUSS_DPDK");
     println!("cargo::rerun-if-env-changed=PKG_CONFIG_PATH");
     match shim() {

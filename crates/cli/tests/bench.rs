@@ -105,7 +105,7 @@ fn a_chain_of_dpdk_is_measured() {
     let told = ["type", "suite", "chain", "app"].map(|key| result[key].as_str().unwrap_or_default());
     assert_eq!(told, ["bench", "io", "dpdk", "swap"], "{result}");
     let count = |key: &str| result[key].as_u64().unwrap_or_else(|| panic!("{key}: {result}"));
-    assert!(count("copies") >= 2 * count("packets") && count("packets") > 0, "{result}");
+    assert!(count("copies") == 0 && count("packets") > 0, "{result}");
     assert!(result["mode"].as_str().unwrap().contains(result["memory"].as_str().unwrap()), "{result}");
     assert!(result["ns_per_packet"].as_f64().unwrap() > 0.0 && result["balanced"] == true, "{result}");
     let has_peer = result["peer"].is_string();

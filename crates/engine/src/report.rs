@@ -1,7 +1,7 @@
 //! Reports: the counts of apps, links and pools, and whether they agree.
 //!
 //! ```text
-//! total = free + queued + held              allocated = freed + queued + held
+//! total = free + queued + held + lent       allocated = freed + queued + held + lent
 //! freed = delivered + the drops by reason   of each link: sent = received + queued
 //! ```
 //!
@@ -101,6 +101,8 @@ pub struct PoolReport {
     pub queued: usize,
     /// Those that apps keep.
     pub held: usize,
+    /// Those whose memory devices have, to receive into or to send from.
+    pub lent: usize,
     /// Allocations so far.
     pub allocated: u64,
     /// Frees so far.
@@ -144,7 +146,7 @@ impl Report {
         }
     }
 
-    /// Whether every packet is accounted for: `total = free + queued + held`, `allocated = delivered + drops + queued + held`,
+    /// Whether every packet is accounted for: `total = free + queued + held + lent`, `allocated = delivered + drops + queued + held + lent`,
     /// and `sent = received + queued` for every link.
     pub fn balanced(&self) -> bool {
         self.imbalances.is_empty()
@@ -219,6 +221,7 @@ impl Report {
         self.pool.total += pool.total();
         self.pool.free += pool.available();
         self.pool.allocated = self.pool.allocated.wrapping_add(pool.allocated());
+        self.pool.lent = self.pool.lent.wrapping_add(pool.lent() as usize);
         self.pool.freed += pool.freed();
         self.pool.exhausted += pool.exhausted();
         *self.drops.entry(drops::LINK_REMOVED.to_owned()).or_default() += worker.without_app();
@@ -269,8 +272,9 @@ impl Report {
     }
 
     fn find_imbalances(&mut self) {
-        let PoolReport { total, free, queued, held, allocated, freed, .. } = self.pool;
-        let known = free + queued + held;
+        let PoolReport { total, free, queued, held, lent, allocated, freed, .. } = self.pool;
+        let out = (queued + held).wrapping_add(lent);
+        let known = free.wrapping_add(out);
         let suspects = total.checked_sub(known).filter(|&missing| missing > 0);
         let suspects = suspects.and_then(|missing| self.suspects(missing));
         let suspects = suspects.map_or(String::new(), |suspects| format!(" ({suspects})"));
@@ -280,14 +284,14 @@ impl Report {
             }
         };
         check(
-            &format!("packets of the pools, and those free, queued and held{suspects}"),
+            &format!("packets of the pools, and those free, queued, held and lent{suspects}"),
             total as u64,
             known as u64,
         );
         check(
-            "packets allocated, and those freed, queued and held",
+            "packets allocated, and those freed, queued, held and lent",
             allocated,
-            freed + (queued + held) as u64,
+            freed.wrapping_add(out as u64),
         );
         let ended = self.delivered + self.drops.values().sum::<u64>();
         check("packets freed, and those delivered and dropped", freed, ended);

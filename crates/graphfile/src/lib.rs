@@ -90,6 +90,7 @@ impl GraphFile {
             problems: Problems::new(text),
             graph: Graph::new(),
             apps: Apps::new(),
+            common: BTreeMap::new(),
             places: BTreeMap::new(),
         };
         if let Some(table) = reader.table() {
@@ -136,6 +137,8 @@ struct Reader<'t> {
     graph: Graph,
     /// All apps that the text names, those that are wrong included: a link to one of these is not wrong for that.
     apps: Apps,
+    /// Options that all apps of a class have in common, by class.
+    common: BTreeMap<String, DeTable<'t>>,
     places: BTreeMap<String, Place>,
 }
 
@@ -190,6 +193,9 @@ impl<'t> Reader<'t> {
             match &**key.get_ref() {
                 "links" => links = Some(value),
                 "app" => apps = Some(value),
+                class if self.registry.class(class).is_some_and(|class| !class.common.is_empty()) => {
+                    self.common(class, value);
+                }
                 other => self.problems.add(|| unknown_key(other, key.span())),
             }
         }
@@ -201,6 +207,49 @@ impl<'t> Reader<'t> {
         }
         self.links(links);
         self.conflicts();
+    }
+
+    /// The table of options that all apps of a class have in common.
+    fn common(&mut self, class: &str, value: Spanned<DeValue<'t>>) {
+        let span = value.span();
+        let DeValue::Table(table) = value.into_inner() else {
+            let message = format!("`{class}` must be a table at top level");
+            self.problems
+                .add(|| shape(span, &message, &format!("write [{class}], and its options below it")));
+            return;
+        };
+        let options = self.registry.class(class).map_or(&[][..], |class| class.common);
+        for key in table.keys().filter(|key| !options.contains(&&**key.get_ref())) {
+            let message = format!(
+                "`{}` is no option that all apps of type `{class}` have in common",
+                shown(key.get_ref())
+            );
+            let help = format!(
+                "in [{class}] there can be `{}`; others stand below [app.NAME]",
+                options.join("`, `")
+            );
+            self.problems
+                .add(|| GraphFileError::new(GraphCode::UnknownOption, key.span(), message).help(help));
+        }
+        let table = table.into_iter().filter(|(key, _)| options.contains(&&**key.get_ref())).collect();
+        self.common.insert(class.to_owned(), table);
+    }
+
+    /// Puts the options that all apps of a class have in common among those of an app, which must not have them itself.
+    fn add_common(&mut self, app: &str, class: &ClassInfo, table: &mut DeTable<'t>) {
+        for option in class.common {
+            if let Some((key, _)) = table.remove_entry(*option) {
+                self.problems.add(|| {
+                    let message = format!("`{option}` stands in the table of app `{app}`");
+                    let help = format!("write it below a line [{}], for all apps of this type", class.name);
+                    GraphFileError::new(GraphCode::UnknownOption, key.span(), message)
+                        .help(help)
+                        .of(app, Some(option))
+                });
+            }
+        }
+        let common = self.common.get(&*class.name).into_iter().flatten();
+        table.extend(common.map(|(key, value)| (key.clone(), value.clone())));
     }
 
     /// Apps that want for themselves what others use as well.
@@ -275,6 +324,7 @@ impl<'t> Reader<'t> {
             self.problems.add(|| links_in_app(name, key.span()));
         }
         let class = class?;
+        self.add_common(name, &class, &mut table);
         let place = Place { header: header.clone(), options: options::places(&table) };
         let app = App { name, class: &class.name, text: self.text, header, places: &place.options };
         let read = options::read(&app, self.registry, table, &mut self.problems);
@@ -290,6 +340,10 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         let config = read.and_then(ReadOptions::whole);
+        if self.problems.any_errors() {
+            // Whatever is wrong in common has been told now.
+            self.common.remove(&*class.name);
+        }
         self.places.insert(name.to_owned(), place);
         Some(ReadApp { class, config, worker: worker.ok()? })
     }
@@ -341,7 +395,7 @@ impl<'t> Reader<'t> {
     }
 
     fn links(&mut self, value: Option<Spanned<DeValue<'t>>>) {
-        let Reader { text, problems, graph, apps, places, registry } = self;
+        let Reader { text, problems, graph, apps, places, registry, .. } = self;
         let mut links = Links::new(text, apps);
         let mut any = false;
         let mut links_at = 0..0;

@@ -91,6 +91,7 @@ impl<'a> Last<'a> {
                 "free": pool.free,
                 "queued": pool.queued,
                 "held": pool.held,
+                "lent": pool.lent,
                 "exhausted": pool.exhausted,
             },
             "balanced": self.ended.is_balanced(),
@@ -282,8 +283,12 @@ impl<'a> Last<'a> {
         };
         let [total, free, queued, held] =
             [pool.total, pool.free, pool.queued, pool.held].map(|count| grouped(count as u64));
+        let lent = match pool.lent {
+            0 => String::new(),
+            count => format!(", {} lent to devices", grouped(count as u64)),
+        };
         format!(
-            "memory for {total} {packets}: {free} free, {queued} in links, {held} kept by apps{exhausted}"
+            "memory for {total} {packets}: {free} free, {queued} in links, {held} kept by apps{lent}{exhausted}"
         )
     }
 }
@@ -292,7 +297,8 @@ impl Sums {
     /// As it stood before everything was stopped, but for what stopping has lost: what was written, as it had seemed, or was kept.
     fn of(ended: &Ended, dropped: &BTreeMap<String, u64>) -> Self {
         let (report, dropped) = (&ended.report, dropped.values().sum());
-        let (received, delivered) = (report.pool.allocated, report.delivered.min(ended.after.delivered));
+        let received = report.pool.allocated.saturating_sub(report.pool.lent as u64);
+        let delivered = report.delivered.min(ended.after.delivered);
         Sums {
             received,
             delivered,

@@ -44,10 +44,12 @@ pub trait Class: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     const OUTPUTS: Ports = Ports::OUTPUT;
     /// Where what comes in goes.
     const PASSAGE: Passage = Passage::Through;
+    /// Options that all apps of the class have in common: a graph file says them once, in a table at top level with the name of the class.
+    const COMMON: &'static [&'static str] = &[];
     /// The running app.
     type App: App;
 
-    /// What the class says of itself: the four constants, unless it is made at run time only
+    /// What the class says of itself: the five constants, unless it is made at run time only
     /// ([`Registry::with_class`](crate::Registry::with_class)).
     fn info(&self) -> ClassInfo {
         ClassInfo::of::<Self>()
@@ -131,12 +133,14 @@ pub struct ClassInfo {
     pub outputs: Ports,
     /// Where what comes in goes.
     pub passage: Passage,
+    /// Options that all its apps have in common.
+    pub common: &'static [&'static str],
 }
 
 impl ClassInfo {
     /// That of a class that is made at run time.
     pub fn new(name: impl Into<Cow<'static, str>>, inputs: Ports, outputs: Ports, passage: Passage) -> Self {
-        ClassInfo { name: name.into(), inputs, outputs, passage }
+        ClassInfo { name: name.into(), inputs, outputs, passage, common: &[] }
     }
 
     /// Its ports of one direction.
@@ -148,7 +152,7 @@ impl ClassInfo {
     }
 
     pub(crate) fn of<C: Class>() -> Self {
-        ClassInfo::new(C::TYPE, C::INPUTS, C::OUTPUTS, C::PASSAGE)
+        ClassInfo { common: C::COMMON, ..ClassInfo::new(C::TYPE, C::INPUTS, C::OUTPUTS, C::PASSAGE) }
     }
 }
 

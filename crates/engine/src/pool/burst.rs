@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Packets received together: a slice that owns what it holds.
+/// Packets received together, or those of a list: a slice that owns what it holds.
 ///
 /// As a slice it shows the packets, to read and to change; as an iterator it hands them out one by one. It is passed on
 /// whole by [`Output::send`](crate::Output::send), or given back by [`Pool::free_burst`](crate::Pool::free_burst). Packets that are left when
@@ -165,10 +165,42 @@ impl<'a> Burst<'a> {
         }
     }
 
+    /// Puts what is left behind the packets of a list.
+    #[inline]
+    pub fn append_to(self, packets: &mut Vec<Packet>) {
+        packets.reserve(self.len);
+        let (first, count) = self.into_slots();
+        let len = packets.len();
+        // SAFETY: so many packets lie there, which the burst has given up; the list has room for them, and is not the slots, which were borrowed.
+        unsafe {
+            packets.as_mut_ptr().add(len).copy_from_nonoverlapping(first.as_ptr(), count);
+            packets.set_len(len + count);
+        }
+    }
+
+    /// Lets go of the first packets, which have another owner: a device that has their memory, which [`Pool::lend_sent`](super::Pool::lend_sent) counts.
+    #[inline]
+    pub fn forget_front(&mut self, count: usize) {
+        self.split_front(count).into_slots();
+    }
+
     /// Gives the slots up: the caller owns the packets in them.
     pub(crate) fn into_slots(self) -> (NonNull<Packet>, usize) {
         let burst = std::mem::ManuallyDrop::new(self);
         (burst.first, burst.len)
+    }
+}
+
+/// All packets of a list, which is empty then.
+impl<'a> From<&'a mut Vec<Packet>> for Burst<'a> {
+    #[inline]
+    fn from(packets: &'a mut Vec<Packet>) -> Self {
+        let len = packets.len();
+        // SAFETY: the list gives them up, and stays borrowed.
+        unsafe {
+            packets.set_len(0);
+            Burst::from_slots(NonNull::new_unchecked(packets.as_mut_ptr()), len, None)
+        }
     }
 }
 

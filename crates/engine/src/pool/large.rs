@@ -53,6 +53,11 @@ impl Large {
         self.chunks.as_ref().is_none_or(|chunks| chunks.region.has_room_to_hold(own))
     }
 
+    /// Packets of them that devices have given back without a pool at hand.
+    pub(super) fn come_back(&self) -> u64 {
+        self.chunks.as_ref().map_or(0, |chunks| chunks.region.come_back())
+    }
+
     /// Packets ready to be allocated.
     pub(super) fn available(&self) -> usize {
         self.chunks.as_ref().map_or(0, |chunks| chunks.free.len())

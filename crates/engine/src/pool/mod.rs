@@ -64,6 +64,8 @@ pub struct Pool {
     freed: u64,
     /// How often an allocation found no packet.
     exhausted: u64,
+    /// Packets whose memory devices have, less those that came by other workers.
+    lent: u64,
     /// Whether new packets get fresh metadata; off unless an app of the graph reads it.
     stamping: Option<Metadata>,
 }
@@ -95,6 +97,7 @@ impl Pool {
             allocated: 0,
             freed: 0,
             exhausted: 0,
+            lent: 0,
             stamping: None,
         })
     }
@@ -249,6 +252,14 @@ impl Pool {
         self.sort_back(packet);
     }
 
+    /// As [`Pool::take_back`], for all of a list.
+    pub fn take_back_all(&mut self, packets: &mut Vec<Packet>) {
+        self.allocated = self.allocated.wrapping_sub(packets.len() as u64);
+        if let Err(strange) = self.take_home(Burst::from(packets)) {
+            self.sort_all_back(strange);
+        }
+    }
+
     /// Gives what is left of a burst back; `counter` says why.
     pub fn free_burst(&mut self, burst: Burst<'_>, counter: &Counter) {
         counter.add(self.put_back_all(burst) as u64);
@@ -309,6 +320,46 @@ impl Pool {
         unsafe {
             self.free.set_len(left);
             (NonNull::new_unchecked(self.free.as_mut_ptr().add(left)), taken)
+        }
+    }
+
+    /// Counts packets that a device has taken with their memory: they have arrived, as `counter` says, and their memory is the device's until it comes
+    /// back, by [`Pool::regain`], by [`Packet::come_back`], or as the memory of a packet that the device brings ([`Pool::count_taken`]).
+    #[inline]
+    pub fn lend_sent(&mut self, count: usize, counter: &Counter) {
+        counter.add(count as u64);
+        self.freed += count as u64;
+        self.allocated = self.allocated.wrapping_add(count as u64);
+        self.lent = self.lent.wrapping_add(count as u64);
+    }
+
+    /// Puts packets back whose memory a device no longer needs.
+    #[inline]
+    pub fn regain(&mut self, packets: &mut Vec<Packet>) {
+        self.lent = self.lent.wrapping_sub(packets.len() as u64);
+        self.take_back_all(packets);
+    }
+
+    /// Counts packets that came with the memory that a device had, less those of which a device has got the memory: that wraps.
+    #[inline]
+    pub fn count_taken(&mut self, taken: usize) {
+        self.lent = self.lent.wrapping_sub(taken as u64);
+    }
+
+    /// Adds empty packets to `packets` until there are `count`, or none is left; what is known of new packets is not said of them.
+    #[inline]
+    pub fn fill(&mut self, packets: &mut Vec<Packet>, count: usize) {
+        let missing = count.saturating_sub(packets.len());
+        if missing > 0 {
+            packets.reserve(missing);
+            // SAFETY: the packets are moved to the end of the list, which has room for them, before the pool is used again.
+            unsafe {
+                let (first, taken) = self.take(missing);
+                let len = packets.len();
+                packets.as_mut_ptr().add(len).copy_from_nonoverlapping(first.as_ptr(), taken);
+                packets.set_len(len + taken);
+                packets[len..].iter_mut().for_each(Packet::clear);
+            }
         }
     }
 
@@ -467,9 +518,19 @@ impl Pool {
         self.foreign.len()
     }
 
-    /// Packets allocated so far.
+    /// Packets allocated so far, without those that were given back unused.
     pub fn allocated(&self) -> u64 {
-        self.allocated
+        self.allocated.wrapping_sub(self.come_back())
+    }
+
+    /// Packets whose memory devices have: of all pools of an engine together, as they go by one worker and come by another. Wraps.
+    pub(crate) fn lent(&self) -> u64 {
+        self.lent.wrapping_sub(self.come_back())
+    }
+
+    /// Packets that devices gave back without a pool at hand.
+    fn come_back(&self) -> u64 {
+        self.region.come_back() + self.large.come_back()
     }
 
     /// Packets freed here so far, those of other pools included.

@@ -2,7 +2,7 @@
 
 use super::meta::MetadataLine;
 use super::region;
-use super::{Metadata, abandon, wide};
+use super::{Metadata, abandon, returns, wide};
 use std::fmt;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
@@ -96,6 +96,19 @@ impl Packet {
     pub unsafe fn from_address(address: NonNull<u8>) -> Self {
         // SAFETY: the caller says that it lies in the headroom of a chunk, which nobody owns.
         unsafe { Self::from_raw(address.cast()) }
+    }
+
+    /// Two cache lines in the packet's chunk, zero at first, that belong to the device that has its memory: see
+    /// [`Pool::lend_sent`](crate::Pool::lend_sent). Where they are does not depend on where in its chunk the packet begins.
+    pub fn device_lines(&self) -> NonNull<u8> {
+        region::device_lines_of(self.0)
+    }
+
+    /// Sends a packet that a device has given back to the pool that it belongs to, from any thread: as [`Pool::regain`](crate::Pool::regain), where no
+    /// pool is at hand.
+    pub fn come_back(self) {
+        region::come_back(&self);
+        returns::send(self);
     }
 
     pub(super) fn as_ptr(&self) -> NonNull<RawPacket> {

@@ -4,7 +4,7 @@ use super::Metadata;
 use super::meta::MetadataLine;
 use super::packet::{MAX_LARGE_PAYLOAD, MAX_PAYLOAD, Packet, RawPacket};
 use super::returns::Returns;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::io;
 use std::num::NonZero;
 use std::ptr::NonNull;
@@ -106,6 +106,8 @@ struct Head {
     /// How many packets there are, and how many apps hold until others have come.
     chunks: u32,
     held: AtomicU32,
+    /// How many packets devices have given back that no worker has counted: see [`come_back`].
+    come_back: AtomicU64,
     /// The metadata of the packets that were out when the pool began to stamp packets. They may be in any thread by then, so that nobody
     /// but their owners may write theirs.
     without_stamp: OnceLock<Metadata>,
@@ -133,6 +135,7 @@ impl Region {
                 kept: AtomicU32::new(0),
                 chunks: chunks as u32,
                 held: AtomicU32::new(0),
+                come_back: AtomicU64::new(0),
                 without_stamp: OnceLock::new(),
             })
         };
@@ -185,6 +188,12 @@ impl Region {
     pub(super) fn has_room_to_hold(&self, own: usize) -> bool {
         // SAFETY: the region lives.
         may_hold(unsafe { head_at(self.start()) }, own)
+    }
+
+    /// Packets of it that devices have given back by [`come_back`].
+    pub(super) fn come_back(&self) -> u64 {
+        // SAFETY: the region lives.
+        unsafe { head_at(self.start()) }.come_back.load(Ordering::Relaxed)
     }
 
     /// Keeps the memory for ever.
@@ -324,6 +333,12 @@ pub(super) fn end_to_hold(packet: &Packet) {
     unsafe { head_at(Start::of(packet)) }.held.fetch_sub(1, Ordering::Relaxed);
 }
 
+/// Counts a packet that a device has given back, where no pool is at hand.
+pub(super) fn come_back(packet: &Packet) {
+    // SAFETY: the region lives while the packet is out.
+    unsafe { head_at(Start::of(packet)) }.come_back.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Whether two packets belong to one region.
 pub(super) fn are_of_one(a: &Packet, b: &Packet) -> bool {
     Start::of(a) == Start::of(b)
@@ -368,9 +383,21 @@ pub(super) fn chunk_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
 #[inline]
 pub(super) fn metadata_line_of(packet: NonNull<RawPacket>) -> NonNull<MetadataLine> {
     let chunk = chunk_of(packet);
-    let line = 64 * ((chunk.addr().get() >> 13) & 7);
     // SAFETY: the lines lie before the headroom, in the same chunk.
-    unsafe { chunk.sub(METADATA).add(line).cast() }
+    unsafe { chunk.sub(METADATA).add(64 * colour_of(chunk)).cast() }
+}
+
+/// Where the two lines of a packet lie that belong to devices: the two after that of its metadata, around the end of the seven that begin a pair.
+pub(super) fn device_lines_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
+    let chunk = chunk_of(packet);
+    // SAFETY: the lines lie before the headroom, in the same chunk.
+    unsafe { chunk.sub(METADATA).add(64 * ((colour_of(chunk) + 1) % 7)) }
+}
+
+/// Which of eight lines a chunk uses, so that those of many chunks are spread over the sets of the cache.
+#[inline]
+fn colour_of(chunk: NonNull<u8>) -> usize {
+    (chunk.addr().get() >> 13) & 7
 }
 
 #[cfg(not(miri))]
@@ -518,7 +545,7 @@ mod map {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{HEAD, METADATA, Region, Size, chunk_of, metadata_line_of};
+    use super::{HEAD, METADATA, Region, Size, chunk_of, device_lines_of, metadata_line_of};
     use std::collections::HashSet;
 
     #[test]
@@ -549,6 +576,14 @@ mod tests {
         let packets = region.packets();
         assert!(lines(&|packet| packet.as_ptr().addr().get(), &packets) <= 4);
         assert!(lines(&|packet| metadata_line_of(packet.as_ptr()).addr().get(), &packets) <= 3);
+        assert!(lines(&|packet| device_lines_of(packet.as_ptr()).addr().get(), &packets) <= 4);
+        for packet in &packets {
+            let [metadata, device] =
+                [metadata_line_of(packet.as_ptr()).cast(), device_lines_of(packet.as_ptr())];
+            let headroom = chunk_of(packet.as_ptr()).addr().get();
+            assert!(metadata != device && metadata.addr().get() != device.addr().get() + 64);
+            assert!((headroom - 512..=headroom - 128).contains(&device.addr().get()), "{device:?}");
+        }
         let chunks: HashSet<_> = packets.iter().map(|packet| chunk_of(packet.as_ptr())).collect();
         assert_eq!(chunks.len(), 64);
         assert!(chunks.iter().all(|chunk| chunk.addr().get() - region.base.addr().get() >= HEAD + METADATA));

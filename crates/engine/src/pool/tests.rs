@@ -238,3 +238,48 @@ proptest! {
         prop_assert_eq!(pool.available(), pool.total());
     }
 }
+
+/// One worker gives a device packets to receive into, another gets them with frames; what is sent by the one is given back to the other, or to none.
+#[test]
+fn memory_that_devices_have_is_lent() {
+    let [mut a, mut b] = [Pool::new(8).unwrap(), Pool::new(8).unwrap()];
+    let sent = Counter::hidden();
+    let account = |a: &Pool, b: &Pool| {
+        let sum = |of: fn(&Pool) -> u64| of(a).wrapping_add(of(b));
+        (sum(Pool::lent), sum(Pool::allocated), a.freed() + b.freed())
+    };
+    let mut device = Vec::new();
+    a.fill(&mut device, 3);
+    a.count_taken(3_usize.wrapping_neg());
+    assert!(device.iter().all(|packet| packet.is_empty()) && a.available() == 5);
+    assert_eq!(account(&a, &b), (3, 3, 0));
+    // A frame comes in the memory of the first.
+    let arrived = device.remove(0);
+    b.count_taken(1);
+    assert_eq!(account(&a, &b), (2, 3, 0));
+    // It is sent by another device, which keeps the memory for now.
+    let mut other = vec![arrived];
+    b.lend_sent(1, &sent);
+    assert_eq!((account(&a, &b), sent.get()), ((3, 4, 1), 1));
+    b.regain(&mut other);
+    b.return_foreign();
+    // The first device goes, where no pool is at hand.
+    device.drain(..).for_each(Packet::come_back);
+    a.fetch_all_returns();
+    assert_eq!((account(&a, &b), a.available(), b.available()), ((0, 1, 1), 8, 8));
+}
+
+#[test]
+fn lists_are_bursts() {
+    let mut pool = Pool::new(8).unwrap();
+    let mut packets: Vec<Packet> = (0..6).map(|byte| pool.packet(&[byte]).unwrap()).collect();
+    let mut burst = Burst::from(&mut packets);
+    let taken: Vec<Packet> = burst.by_ref().take(1).collect();
+    assert_eq!((taken[0].data(), burst.len()), (&[0][..], 5));
+    let mut others = taken;
+    burst.split_front(2).append_to(&mut others);
+    burst.append_to(&mut others);
+    assert!(packets.is_empty() && others.iter().map(|packet| packet.data()[0]).eq(0..6));
+    pool.take_back_all(&mut others);
+    assert_eq!((pool.available(), pool.allocated()), (8, 0));
+}

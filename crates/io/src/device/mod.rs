@@ -1,9 +1,12 @@
-//! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear.
+//! What devices have in common: names, why the kernel refuses a frame, packets to receive into, what to do when they disappear, or take
+//! no packets.
 
 mod outbox;
+mod stall;
 mod watch;
 
 pub(crate) use outbox::{Attempt, Outbox, Sender};
+pub(crate) use stall::StallWatch;
 pub(crate) use watch::{EVERY_NS, Sight, Watch};
 
 use crate::netdev::{self, LinkState, Offload};

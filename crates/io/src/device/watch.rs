@@ -13,6 +13,8 @@ const REST_MAX_NS: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Watch {
     device: String,
+    /// Whether there is one of its name as soon as it is opened.
+    is_made: bool,
     state: State,
     absences: Counter,
     notifier: Notifier,
@@ -45,7 +47,12 @@ impl Watch {
     /// Of a device that has just been opened.
     pub(crate) fn new(device: &str, setup: &mut Setup<'_>) -> Self {
         let (absences, notifier) = (setup.counter("absences"), setup.notifier());
-        Watch { device: device.to_owned(), state: State::There, absences, notifier }
+        Watch { device: device.to_owned(), is_made: false, state: State::There, absences, notifier }
+    }
+
+    /// Of a device that has just been opened, and is made where there is none of its name.
+    pub(crate) fn of_made(device: &str, setup: &mut Setup<'_>) -> Self {
+        Watch { is_made: true, ..Self::new(device, setup) }
     }
 
     /// Looks whether the device that is open `is_there` still, or one of its name.
@@ -59,7 +66,7 @@ impl Watch {
             self.state = State::Gone;
             self.warn();
         }
-        if !exists(&self.device) {
+        if !self.is_made && !exists(&self.device) {
             self.state = State::Gone;
             return Sight::Gone;
         }
@@ -129,6 +136,7 @@ mod tests {
         // There is a loopback device wherever there are devices.
         let mut watch = Watch {
             device: "lo".to_owned(),
+            is_made: false,
             state: State::There,
             absences: Counter::hidden(),
             notifier: Notifier::unheard(),

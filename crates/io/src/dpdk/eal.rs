@@ -2,16 +2,22 @@
 
 use super::Dpdk as Options;
 use super::shim::{Dpdk, DpdkError, Port, PortSettings, Queue};
+use crate::device;
 use engine::OptionError;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+/// The driver that shares the memory of DPDK with a host, and connects to that as it is probed.
+const GUEST: &str = "net_virtio_user";
 /// Free huge pages of 2 MiB without which usual pages are taken.
 const HUGE_PAGES_MIN: u64 = 32;
 /// MiB of usual pages, which are used as far as they are touched.
 const USUAL_MIB: u32 = 512;
+
+/// The argument by which a user, too, chooses usual pages.
+const NO_HUGE: &str = "--no-huge";
 
 /// Which memory DPDK keeps its buffers in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +47,8 @@ impl Memory {
 struct Eal {
     memory: Memory,
     has_pci: bool,
+    /// What a user has added to our arguments.
+    added: Vec<String>,
     ports: HashMap<String, Open>,
 }
 
@@ -65,16 +73,36 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
     let mut eal = lock();
     let eal = match &mut *eal {
         Some(eal) => eal,
-        none => none.insert(start(dpdk, is_pci.then_some(device))?),
+        none => none.insert(start(dpdk, is_pci.then_some(device), &options.eal)?),
     };
     if is_pci && !eal.has_pci {
         let why = "DPDK was started without PCI for another device: name devices of PCI first, and start sluss anew";
         return Err(OptionError::refused("device", why));
     }
+    if device.starts_with(GUEST) && eal.memory == Memory::HugePages {
+        let why = format!(
+            "{device} cannot share huge pages: they are one file each, and eight is the most; add `eal = [\"{NO_HUGE}\"]` below a line [dpdk]"
+        );
+        return Err(OptionError::refused("device", why));
+    }
+    if !options.eal.is_empty() && options.eal != eal.added {
+        let why = match &*eal.added.join(" ") {
+            "" => "DPDK was started without them".to_owned(),
+            others => format!("DPDK was started with others, `{others}`"),
+        };
+        let why = format!("{why}: it is set up once, so start sluss anew");
+        return Err(OptionError::refused("eal", why));
+    }
     let settings = (options.queues, options.mtu, options.promiscuous);
     if let Some(open) = eal.ports.get(device)
         && let Some(port) = open.port.upgrade()
     {
+        if !is_there(&port) {
+            return Err(OptionError::refused(
+                "device",
+                format!("{device} is gone, and another app has yet to see that"),
+            ));
+        }
         if open.settings != settings {
             let why = format!("another app has {device} with other `queues`, `mtu` or `promiscuous`");
             return Err(OptionError::new("device", why));
@@ -90,6 +118,21 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
     let port = Arc::new(dpdk.open_port(device, &asked).map_err(|error| refused(options, &error))?);
     eal.ports.insert(device.clone(), Open { port: Arc::downgrade(&port), settings });
     Ok((Queue::new(port, options.queue), eal.memory))
+}
+
+/// Whether a device has not been removed, as far as DPDK and the kernel know. A TAP device in another network namespace is there.
+pub(super) fn is_there(port: &Port) -> bool {
+    let Some((number, name)) = port.interface().filter(|_| port.is_known()) else { return port.is_known() };
+    device::name_of(number).is_some() || (port.driver() == "net_tap" && has_tap(name))
+}
+
+/// Whether this process has a TAP device of this name open, in whatever namespace that is (proc(5), `fdinfo`).
+fn has_tap(name: &str) -> bool {
+    let files = fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();
+    let mut texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.any(|text| {
+        text.lines().any(|line| line.strip_prefix("iff:").is_some_and(|found| found.trim() == name))
+    })
 }
 
 /// What mends that DPDK cannot be loaded.
@@ -108,14 +151,23 @@ fn refused(options: &Options, DpdkError { number, text }: &DpdkError) -> OptionE
             "buffers",
             format!("no memory for {} buffers of {device}: {text}; `sluss doctor dpdk`", options.buffers),
         ),
+        // Which of the two is set up first is decided by the names of their apps.
+        _ if device.starts_with(GUEST) => OptionError::refused(
+            "device",
+            format!(
+                "DPDK cannot use {device}: {text} (error {number}); nobody listens at its `path`? A `net_vhost` of the same graph must come first: give its app a \
+                 name that is before this one's in the alphabet"
+            ),
+        ),
         _ => OptionError::refused("device", format!("DPDK cannot use {device}: {text} (error {number})")),
     }
 }
 
 /// Starts EAL, on a thread of its own: it sets the processors of the thread that starts it, which would be those of all that this one starts later.
-fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
-    let memory = Memory::available();
-    let arguments = arguments(memory, pci);
+fn start(dpdk: Dpdk, pci: Option<&String>, added: &[String]) -> Result<Eal, OptionError> {
+    let wants_usual = added.iter().any(|argument| argument == NO_HUGE);
+    let memory = if wants_usual { Memory::UsualPages } else { Memory::available() };
+    let arguments = arguments(memory, pci, added);
     let thread = std::thread::Builder::new().name("dpdk".to_owned());
     let started = thread.spawn({
         let arguments = arguments.clone();
@@ -124,9 +176,11 @@ fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
     let started =
         started.map_err(|error| OptionError::refused("device", format!("no thread for DPDK: {error}")))?;
     match started.join() {
-        Ok(Ok(())) => Ok(Eal { memory, has_pci: pci.is_some(), ports: HashMap::new() }),
+        Ok(Ok(())) => {
+            Ok(Eal { memory, has_pci: pci.is_some(), added: added.to_vec(), ports: HashMap::new() })
+        }
         Ok(Err(error)) => Err(OptionError::refused(
-            "device",
+            if added.is_empty() { "device" } else { "eal" },
             format!(
                 "DPDK does not start: {}; it was started with `{}`; `sluss doctor dpdk`",
                 error.text,
@@ -137,7 +191,7 @@ fn start(dpdk: Dpdk, pci: Option<&String>) -> Result<Eal, OptionError> {
     }
 }
 
-fn arguments(memory: Memory, pci: Option<&String>) -> Vec<String> {
+fn arguments(memory: Memory, pci: Option<&String>, added: &[String]) -> Vec<String> {
     let mut arguments = ["sluss", "--no-telemetry", "--log-level=error"].map(str::to_owned).to_vec();
     arguments.push(format!("--lcores=0@({})", processors()));
     match memory {
@@ -145,7 +199,7 @@ fn arguments(memory: Memory, pci: Option<&String>) -> Vec<String> {
         Memory::HugePages => arguments.push("--in-memory".to_owned()),
         // The two exclude each other in 22.11.
         Memory::UsualPages => {
-            arguments.extend(["--no-huge", "--no-shconf"].map(str::to_owned));
+            arguments.extend([NO_HUGE, "--no-shconf"].map(str::to_owned));
             arguments.extend(["-m".to_owned(), USUAL_MIB.to_string()]);
         }
     }
@@ -153,6 +207,7 @@ fn arguments(memory: Memory, pci: Option<&String>) -> Vec<String> {
         Some(device) => arguments.extend(["-a".to_owned(), device.clone()]),
         None => arguments.push("--no-pci".to_owned()),
     }
+    arguments.extend(added.iter().filter(|argument| *argument != NO_HUGE).cloned());
     arguments
 }
 

@@ -20,6 +20,8 @@
 
 #define BURST_MAX 64
 #define DESCRIPTORS 1024
+/* Where frames are not copied: of the drivers that have this number of buffers on hand, `net_tap` never uses more than one. */
+#define OWN_DESCRIPTORS 64
 #define POOL_CACHE 256
 
 /* How a port is to be set up. */
@@ -33,12 +35,22 @@ struct settings {
 
 /* A port that was set up. */
 struct port {
+  /* DPDK's own buffers; none where packets are not copied. */
   struct rte_mempool *pool;
   uint16_t number;
-  uint16_t queues_max;
+  uint16_t queues;
   uint32_t frame_max;
+  /* What it is to the kernel; 0 for nothing. */
+  uint32_t interface;
+  /* Whether packets are not copied, and, if so, whether it receives into packets that it is given. */
+  uint8_t is_own;
+  uint8_t takes_packets;
   char driver[32];
+  /* What DPDK calls it: another device may get its number when it is removed. */
+  char name[RTE_ETH_NAME_MAX_LEN];
 };
+
+_Static_assert(RTE_ETH_NAME_MAX_LEN == 64, "`RawPort` has a name of 64 bytes");
 
 struct counts {
   uint64_t missed;
@@ -46,12 +58,15 @@ struct counts {
   uint64_t errors;
 };
 
+#include "packets.h"
+
 static const char *version(void) { return rte_version(); }
 
 static const char *error_text(int error) { return rte_strerror(error < 0 ? -error : error); }
 
-static int init(int argc, char **argv) {
+static int init(int argc, char **argv, void (*packet_comes_back)(struct packet *)) {
   int done = rte_eal_init(argc, argv);
+  come_back = packet_comes_back;
   return done < 0 ? -(rte_errno ? rte_errno : EINVAL) : 0;
 }
 
@@ -61,17 +76,34 @@ static int register_thread(void) {
   return rte_thread_register() < 0 ? -rte_errno : 0;
 }
 
-static void unregister_thread(void) { rte_thread_unregister(); }
+static void unregister_thread(void) {
+  flush_own();
+  rte_thread_unregister();
+}
 
-static int set_up(struct port *port, const struct settings *settings) {
+/* Where the frames of a port are: in packets, or in buffers of its own. */
+static int make_pool(struct port *port, const struct settings *settings) {
+  char name[RTE_MEMPOOL_NAMESIZE];
+  if (port->is_own) return make_own();
+  snprintf(name, sizeof name, "sluss_%u", port->number);
+  port->pool = rte_pktmbuf_pool_create(name, settings->buffers, POOL_CACHE, 0, (uint16_t)(port->frame_max + RTE_PKTMBUF_HEADROOM), SOCKET_ID_ANY);
+  return port->pool ? 0 : -rte_errno;
+}
+
+static int set_up(struct port *port, const char *device, const struct settings *settings, bool may_be_own) {
   struct rte_eth_dev_info info;
   struct rte_eth_conf conf;
-  uint16_t rx = DESCRIPTORS, tx = DESCRIPTORS, mtu, queue, number = port->number;
+  uint16_t rx, tx, mtu, queue, number = port->number;
+  bool has_limit;
   int failed = rte_eth_dev_info_get(number, &info);
   if (failed) return failed;
   snprintf(port->driver, sizeof port->driver, "%s", info.driver_name ? info.driver_name : "");
-  port->queues_max = RTE_MIN(info.max_rx_queues, info.max_tx_queues);
-  if (settings->queues > port->queues_max) return -ERANGE;
+  port->is_own = may_be_own && may_have_packets(port->driver, device);
+  port->takes_packets = port->is_own && strcmp(port->driver, "net_ring");
+  port->interface = info.if_index;
+  port->queues = settings->queues;
+  rx = tx = port->is_own ? OWN_DESCRIPTORS : DESCRIPTORS;
+  if (settings->queues > RTE_MIN(info.max_rx_queues, info.max_tx_queues)) return -ERANGE;
   memset(&conf, 0, sizeof conf);
   if (settings->queues > 1) {
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -89,21 +121,17 @@ static int set_up(struct port *port, const struct settings *settings) {
   if (!mtu && rte_eth_dev_get_mtu(number, &mtu)) mtu = RTE_ETHER_MTU;
   failed = rte_eth_dev_adjust_nb_rx_tx_desc(number, &rx, &tx);
   if (failed) return failed;
-  /* An Ethernet header and two tags. */
-  port->frame_max = RTE_MAX((uint32_t)mtu + 22, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM);
-  {
-    char name[RTE_MEMPOOL_NAMESIZE];
-    snprintf(name, sizeof name, "sluss_%u", number);
-    port->pool = rte_pktmbuf_pool_create(name, settings->buffers, POOL_CACHE, 0,
-                                         (uint16_t)(port->frame_max + RTE_PKTMBUF_HEADROOM), SOCKET_ID_ANY);
-  }
-  if (!port->pool) return -rte_errno;
-  for (queue = 0; queue < settings->queues; queue++) {
-    failed = rte_eth_rx_queue_setup(number, queue, rx, SOCKET_ID_ANY, NULL, port->pool);
+  /* An Ethernet header and two tags. A longer frame would stay at the head of the queue of `net_tap`, which does not take it; those that lead to no
+   * wire take any. */
+  has_limit = !port->is_own || !strcmp(port->driver, "net_tap") || !strcmp(port->driver, "net_vhost");
+  port->frame_max = has_limit ? (uint32_t)mtu + 22 : UINT16_MAX;
+  if (!port->is_own && strcmp(port->driver, "net_tap")) port->frame_max = RTE_MAX(port->frame_max, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM);
+  failed = make_pool(port, settings);
+  for (queue = 0; !failed && queue < settings->queues; queue++) {
+    failed = rte_eth_rx_queue_setup(number, queue, rx, SOCKET_ID_ANY, NULL, port->is_own ? own : port->pool);
     if (!failed) failed = rte_eth_tx_queue_setup(number, queue, tx, SOCKET_ID_ANY, NULL);
-    if (failed) return failed;
   }
-  failed = rte_eth_dev_start(number);
+  if (!failed) failed = rte_eth_dev_start(number);
   if (failed) return failed;
   if (settings->promiscuous) {
     failed = rte_eth_promiscuous_enable(number);
@@ -112,31 +140,48 @@ static int set_up(struct port *port, const struct settings *settings) {
   return 0;
 }
 
+/* Whether the device has not been removed. */
+static int is_known(const struct port *port) {
+  char name[RTE_ETH_NAME_MAX_LEN];
+  return !rte_eth_dev_get_name_by_port(port->number, name) && !strcmp(name, port->name);
+}
+
 static void close_port(struct port *port) {
-  struct rte_eth_dev_info info;
-  struct rte_device *device = rte_eth_dev_info_get(port->number, &info) ? NULL : info.device;
-  rte_eth_dev_stop(port->number);
-  rte_eth_dev_close(port->number);
-  if (device) rte_dev_remove(device);
+  if (is_known(port)) {
+    struct rte_eth_dev_info info;
+    struct rte_device *device = rte_eth_dev_info_get(port->number, &info) ? NULL : info.device;
+    if (port->is_own && !strcmp(port->driver, "net_ring")) empty_ring(port);
+    rte_eth_dev_stop(port->number);
+    rte_eth_dev_close(port->number);
+    if (device) rte_dev_remove(device);
+  }
+  flush_own();
   rte_mempool_free(port->pool);
   port->pool = NULL;
 }
 
-/* Probes a device, `name,arguments`, and sets up its port. */
+/* Probes a device, `name,arguments`, and sets up its port. Where DPDK has too few buffers to set up queues for frames in packets, frames are copied. */
 static int open_port(const char *device, const char *name, const struct settings *settings, struct port *port) {
-  int failed;
-  memset(port, 0, sizeof *port);
-  failed = rte_dev_probe(device);
-  if (failed) return failed;
-  failed = rte_eth_dev_get_port_by_name(name, &port->number);
-  if (failed) return failed;
-  failed = set_up(port, settings);
-  if (failed) close_port(port);
+  int failed = -ENOMEM, attempt;
+  for (attempt = 0; failed == -ENOMEM && attempt < 2; attempt++) {
+    memset(port, 0, sizeof *port);
+    failed = rte_dev_probe(device);
+    if (failed) return failed;
+    failed = rte_eth_dev_get_port_by_name(name, &port->number);
+    if (!failed) failed = rte_eth_dev_get_name_by_port(port->number, port->name);
+    if (failed) return failed;
+    sets_up = true;
+    failed = set_up(port, device, settings, attempt == 0);
+    sets_up = false;
+    if (port->is_own && own) flush_own();
+    if (failed) close_port(port);
+    if (!port->is_own) break;
+  }
   return failed;
 }
 
 /* Receives frames: into `data`, each of which has room for `len` bytes. Sets `len` to what each has; one that has no room is not copied. */
-static uint16_t receive_burst(const struct port *port, uint16_t queue, uint8_t *const *data, uint32_t *len, uint16_t count) {
+static uint16_t receive_copies(const struct port *port, uint16_t queue, uint8_t *const *data, uint32_t *len, uint16_t count) {
   struct rte_mbuf *buffers[BURST_MAX];
   uint16_t got = rte_eth_rx_burst(port->number, queue, buffers, RTE_MIN(count, BURST_MAX)), i;
   for (i = 0; i < got; i++) {
@@ -152,7 +197,7 @@ static uint16_t receive_burst(const struct port *port, uint16_t queue, uint8_t *
 }
 
 /* Sends frames, none longer than `frame_max`; returns how many the device has taken. */
-static uint16_t send_burst(const struct port *port, uint16_t queue, const uint8_t *const *data, const uint32_t *len, uint16_t count) {
+static uint16_t send_copies(const struct port *port, uint16_t queue, const uint8_t *const *data, const uint32_t *len, uint16_t count) {
   struct rte_mbuf *buffers[BURST_MAX];
   uint16_t sent, i;
   count = RTE_MIN(count, BURST_MAX);
@@ -188,13 +233,17 @@ struct functions {
   uint32_t year_month;
   const char *(*version)(void);
   const char *(*error_text)(int);
-  int (*init)(int, char **);
+  int (*init)(int, char **, void (*)(struct packet *));
   int (*register_thread)(void);
   void (*unregister_thread)(void);
   int (*open_port)(const char *, const char *, const struct settings *, struct port *);
   void (*close_port)(struct port *);
-  uint16_t (*receive)(const struct port *, uint16_t, uint8_t *const *, uint32_t *, uint16_t);
-  uint16_t (*send)(const struct port *, uint16_t, const uint8_t *const *, const uint32_t *, uint16_t);
+  void (*places)(const struct packet *, const void **, const void **);
+  uint16_t (*receive_own)(const struct port *, uint16_t, uint16_t, struct packet **, uint16_t, struct packet **, struct received *);
+  uint16_t (*send_own)(const struct port *, uint16_t, struct packet *const *, uint16_t, struct packet **, uint16_t *);
+  uint16_t (*receive_copies)(const struct port *, uint16_t, uint8_t *const *, uint32_t *, uint16_t);
+  uint16_t (*send_copies)(const struct port *, uint16_t, const uint8_t *const *, const uint32_t *, uint16_t);
+  int (*is_known)(const struct port *);
   int (*is_up)(const struct port *);
   int (*count)(const struct port *, struct counts *);
 };
@@ -209,8 +258,12 @@ const struct functions sluss_dpdk = {
     unregister_thread,
     open_port,
     close_port,
-    receive_burst,
-    send_burst,
+    places,
+    receive_own,
+    send_own,
+    receive_copies,
+    send_copies,
+    is_known,
     is_up,
     count,
 };

@@ -3,6 +3,10 @@
 //! The unsafe code here opens the shared object and calls its functions, with pointers to values that the callers own for the time of the call. The
 //! layout of what both sides share is compared when it is opened.
 
+mod packets;
+
+pub(super) use packets::INTO_MAX;
+
 use engine::Packet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -35,9 +39,13 @@ pub(super) struct PortSettings {
 struct RawPort {
     pool: *mut c_void,
     number: u16,
-    queues_max: u16,
+    queues: u16,
     frame_max: u32,
+    interface: u32,
+    is_own: u8,
+    takes_packets: u8,
     driver: [u8; 32],
+    name: [u8; 64],
 }
 
 /// What a device has counted: `struct counts` of the shim.
@@ -60,13 +68,25 @@ struct Functions {
     year_month: u32,
     version: extern "C" fn() -> *const c_char,
     error_text: extern "C" fn(c_int) -> *const c_char,
-    init: unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int,
+    init: unsafe extern "C" fn(c_int, *mut *mut c_char, unsafe extern "C" fn(*mut u8)) -> c_int,
     register_thread: extern "C" fn() -> c_int,
     unregister_thread: extern "C" fn(),
     open_port: unsafe extern "C" fn(*const c_char, *const c_char, *const PortSettings, *mut RawPort) -> c_int,
     close_port: unsafe extern "C" fn(*mut RawPort),
-    receive: unsafe extern "C" fn(*const RawPort, u16, *const *mut u8, *mut u32, u16) -> u16,
-    send: unsafe extern "C" fn(*const RawPort, u16, *const *const u8, *const u32, u16) -> u16,
+    places: unsafe extern "C" fn(*const u8, *mut *const u8, *mut *const u8),
+    receive_own: unsafe extern "C" fn(
+        *const RawPort,
+        u16,
+        u16,
+        *mut Packet,
+        u16,
+        *mut Packet,
+        *mut packets::RawReceived,
+    ) -> u16,
+    send_own: unsafe extern "C" fn(*const RawPort, u16, *const Packet, u16, *mut Packet, *mut u16) -> u16,
+    receive_copies: unsafe extern "C" fn(*const RawPort, u16, *const *mut u8, *mut u32, u16) -> u16,
+    send_copies: unsafe extern "C" fn(*const RawPort, u16, *const *const u8, *const u32, u16) -> u16,
+    is_known: unsafe extern "C" fn(*const RawPort) -> c_int,
     is_up: unsafe extern "C" fn(*const RawPort) -> c_int,
     count: unsafe extern "C" fn(*const RawPort, *mut Counts) -> c_int,
 }
@@ -102,8 +122,10 @@ impl Dpdk {
             arguments.iter().map(|argument| argument.as_ptr().cast_mut()).collect();
         pointers.push(std::ptr::null_mut());
         // SAFETY: there is a pointer to a text that ends with a zero for each argument, and a null behind them. DPDK reads the texts, copies what
-        // it keeps, and may change the order of the pointers.
-        self.checked(unsafe { (self.0.init)(arguments.len() as c_int, pointers.as_mut_ptr()) })
+        // it keeps, and may change the order of the pointers. The function is called with packets whose memory a device had, once for each time that it did.
+        self.checked(unsafe {
+            (self.0.init)(arguments.len() as c_int, pointers.as_mut_ptr(), packets::come_back)
+        })
     }
 
     /// Gives this thread a cache of buffers, unless it has one.
@@ -120,12 +142,22 @@ impl Dpdk {
     pub(super) fn open_port(self, device: &str, settings: &PortSettings) -> Result<Port, DpdkError> {
         let name = device.split(',').next().unwrap_or(device);
         let [device, name] = [device, name].map(|text| CString::new(text).unwrap_or_default());
-        let mut port =
-            RawPort { pool: std::ptr::null_mut(), number: 0, queues_max: 0, frame_max: 0, driver: [0; 32] };
+        let mut port = RawPort {
+            pool: std::ptr::null_mut(),
+            number: 0,
+            queues: 0,
+            frame_max: 0,
+            interface: 0,
+            is_own: 0,
+            takes_packets: 0,
+            driver: [0; 32],
+            name: [0; 64],
+        };
         // SAFETY: the texts end with a zero; the shim reads the settings and writes the port, which have its layout, during the call.
         let opened = unsafe { (self.0.open_port)(device.as_ptr(), name.as_ptr(), settings, &raw mut port) };
         self.checked(opened)?;
-        Ok(Port { raw: port, dpdk: self })
+        let interface = (port.interface != 0).then(|| crate::device::name_of(port.interface)).flatten();
+        Ok(Port { raw: port, dpdk: self, interface })
     }
 
     fn checked(self, result: c_int) -> Result<(), DpdkError> {
@@ -165,6 +197,7 @@ fn open() -> Result<Dpdk, String> {
         return Err("its shim is of another build".to_owned());
     }
     let dpdk = Dpdk(functions);
+    packets::check_places(dpdk)?;
     let (year, month) = (functions.year_month / 100, functions.year_month % 100);
     let (built, found) = (format!("{year:02}.{month:02}"), dpdk.version());
     if !found.contains(&built) {
@@ -186,6 +219,8 @@ fn text(text: *const c_char) -> String {
 pub(super) struct Port {
     raw: RawPort,
     dpdk: Dpdk,
+    /// What the kernel calls it.
+    interface: Option<String>,
 }
 
 // SAFETY: the port is only read after it was opened, and closed by its owner. DPDK lets threads use a port at once, each another queue of it: that
@@ -198,6 +233,27 @@ impl Port {
     /// The longest frame that it is given.
     pub(super) fn frame_max(&self) -> usize {
         self.raw.frame_max as usize
+    }
+
+    /// Whether frames are in packets, so that none is copied.
+    pub(super) fn is_zero_copy(&self) -> bool {
+        self.raw.is_own != 0
+    }
+
+    /// Whether it receives into packets that it is given; if not, it brings packets that were sent to it.
+    pub(super) fn takes_packets(&self) -> bool {
+        self.raw.takes_packets != 0
+    }
+
+    /// Whether DPDK has not removed the device.
+    pub(super) fn is_known(&self) -> bool {
+        // SAFETY: the port was set up.
+        unsafe { (self.dpdk.0.is_known)(&raw const self.raw) != 0 }
+    }
+
+    /// What the device is to the kernel: its number, and its name.
+    pub(super) fn interface(&self) -> Option<(u32, &str)> {
+        self.interface.as_deref().map(|name| (self.raw.interface, name))
     }
 
     /// Which driver it has.
@@ -246,9 +302,9 @@ impl Queue {
         Queue { port, number, _one_thread: PhantomData }
     }
 
-    /// Receives frames into packets, of which all bytes may be overwritten; sets `lens` to the length of each. One that is longer than its packet is
+    /// Copies received frames into packets, of which all bytes may be overwritten; sets `lens` to the length of each. One that is longer than its packet is
     /// lost. Returns how many came.
-    pub(super) fn receive(&self, packets: &mut [Packet], lens: &mut [u32; BURST_MAX]) -> usize {
+    pub(super) fn receive_copies(&self, packets: &mut [Packet], lens: &mut [u32; BURST_MAX]) -> usize {
         let count = packets.len().min(BURST_MAX);
         let mut data = [std::ptr::null_mut::<u8>(); BURST_MAX];
         for (index, packet) in packets[..count].iter_mut().enumerate() {
@@ -258,12 +314,12 @@ impl Queue {
         let (raw, data, lens) = (&raw const self.port.raw, data.as_ptr(), lens.as_mut_ptr());
         // SAFETY: the port was set up. `count` pointers lead to bytes of packets that are lent to us alone, as many as their lengths say, and both
         // arrays outlive the call. Nobody else uses the queue: it is not `Sync`.
-        let got = unsafe { (self.port.dpdk.0.receive)(raw, self.number, data, lens, count as u16) };
+        let got = unsafe { (self.port.dpdk.0.receive_copies)(raw, self.number, data, lens, count as u16) };
         usize::from(got).min(count)
     }
 
-    /// Sends packets, none of them longer than [`Port::frame_max`]; returns how many the device has taken.
-    pub(super) fn send(&self, packets: &[Packet]) -> usize {
+    /// Sends copies of packets, none of them longer than [`Port::frame_max`]; returns how many the device has taken.
+    pub(super) fn send_copies(&self, packets: &[Packet]) -> usize {
         let count = packets.len().min(BURST_MAX);
         let mut data = [std::ptr::null::<u8>(); BURST_MAX];
         let mut lens = [0_u32; BURST_MAX];
@@ -272,9 +328,10 @@ impl Queue {
             (data[index], lens[index]) = (packet.data().as_ptr(), packet.len() as u32);
         }
         let raw = &raw const self.port.raw;
-        // SAFETY: as in `receive`; the shim only reads the bytes, and a buffer has room for each, as asserted.
-        let sent =
-            unsafe { (self.port.dpdk.0.send)(raw, self.number, data.as_ptr(), lens.as_ptr(), count as u16) };
+        // SAFETY: as in `receive_copies`; the shim only reads the bytes, and a buffer has room for each, as asserted.
+        let sent = unsafe {
+            (self.port.dpdk.0.send_copies)(raw, self.number, data.as_ptr(), lens.as_ptr(), count as u16)
+        };
         usize::from(sent).min(count)
     }
 }

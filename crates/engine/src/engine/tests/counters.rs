@@ -177,7 +177,7 @@ fn a_leak_names_the_app() {
     let lost = report.pool.total - report.pool.free;
     assert!(lost > 0, "{report:#?}");
     let expected = format!(
-        "packets of the pools, and those free, queued and held ({lost} lost by app `leak`): 100 and {}",
+        "packets of the pools, and those free, queued, held and lent ({lost} lost by app `leak`): 100 and {}",
         100 - lost
     );
     assert_eq!(report.imbalances.first(), Some(&expected));
