@@ -1,6 +1,7 @@
 //! A graph that runs: until it is finished, its time is over, or a signal comes; meanwhile its file is watched.
 
 use super::asked::Asked;
+use super::follow::{self, Following};
 use super::report;
 use super::reread::{Rereading, UNCHANGED, UntoldChange};
 use super::source::{Source, Stamp, Watch};
@@ -52,6 +53,7 @@ pub(super) fn run(
     teller: &Teller<'_>,
 ) -> Result<Outcome, Failure> {
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
+    let filters = follow::filters(args, teller.terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
@@ -60,6 +62,7 @@ pub(super) fn run(
         .pool_warnings(engine.graph(), engine.settings().packets)
         .iter()
         .for_each(|warning| teller.terminal.tell(warning));
+    let following = filters.map(|filters| Following::begin(filters, args, &mut engine)).transpose()?;
     let begin = Instant::now();
     let mut timers = Timers::new();
     if let Some(duration) = args.duration {
@@ -85,12 +88,14 @@ pub(super) fn run(
         name: name.clone(),
         untold: None,
         unprinted: None,
+        is_following: following.is_some(),
     };
     lookout.rebalance_from_now(&engine);
     lookout.serve();
     let signal = breathe(&mut engine, &mut lookout)?;
     lookout.tell_change(None);
-    let unprinted = lookout.unprinted.take();
+    let followed = following.map_or(Ok(()), |following| following.end(&mut engine));
+    let unprinted = lookout.unprinted.take().or(followed.err());
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended { fell_short: lookout.had_failed, ..Ended::stop(&mut engine) };
     lookout.announcer.announce_last();
@@ -177,6 +182,8 @@ struct Lookout<'a> {
     untold: Option<(UntoldChange, Vec<Message>)>,
     /// Why a change could not be printed, the first time.
     unprinted: Option<Failure>,
+    /// Whether packets are followed: then the graph stays as it is.
+    is_following: bool,
 }
 
 impl Lookout<'_> {
@@ -197,6 +204,12 @@ impl Lookout<'_> {
         let asked = self.hangup.has_come();
         if self.hangup.is_of_terminal() {
             return Some(Wake::Signal(SIGHUP));
+        }
+        if self.is_following {
+            if asked {
+                self.teller.is_followed();
+            }
+            return None;
         }
         if asked && self.source.is_read_once() {
             self.teller.read_once();
@@ -280,6 +293,9 @@ impl Lookout<'_> {
 
     /// Answers on a control socket, once filters name sets.
     fn serve(&mut self) {
+        if self.is_following {
+            return;
+        }
         if let Err(failure) = self.asked.serve(&self.name, &self.source) {
             let why = format!("`sluss set` will not reach this: {}", failure.message.what());
             self.teller.terminal.tell(&Message::warning(why));

@@ -98,6 +98,11 @@ impl Packet {
         unsafe { Self::from_raw(address.cast()) }
     }
 
+    /// What tells its memory from that of any other packet that there is now: the same while the packet changes where it is.
+    pub(crate) fn chunk(&self) -> usize {
+        region::chunk_of(self.0).addr().get()
+    }
+
     pub(super) fn as_ptr(&self) -> NonNull<RawPacket> {
         self.0
     }
