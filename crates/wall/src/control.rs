@@ -55,11 +55,10 @@ impl PartialEq for Control {
 }
 
 impl Control {
-    /// For a wall that begins with this policy.
+    /// For a wall that begins with this policy. `has_eve`: whether records of EVE are written.
     #[must_use]
-    pub fn new(policy: Arc<Policy>) -> Control {
-        let records = &policy.settings().records;
-        let ended = records.eve.is_some() && records.flows;
+    pub fn new(policy: Arc<Policy>, has_eve: bool) -> Control {
+        let ended = has_eve && policy.settings().records.flows;
         let told = Told { policy: Arc::clone(&policy), generation: 1, counts: Counts::default() };
         Control(Arc::new(Shared {
             has_prepared: AtomicBool::new(false),

@@ -112,7 +112,7 @@ pub(crate) enum ClockName {
     Capture,
 }
 
-fn instance_name(text: &str) -> Result<String, String> {
+pub(super) fn instance_name(text: &str) -> Result<String, String> {
     if engine::shm::runtime::is_instance_name(text) {
         return Ok(text.to_owned());
     }

@@ -9,15 +9,14 @@ use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
+use crate::instances;
 use crate::message::Message;
 use crate::notices::Announcer;
 use crate::reader::{print_at_end, print_beside_packets};
 use crate::signals::{self, Caught, Hangup};
-use engine::shm::Segment;
 use engine::{ClockKind, Engine, Graph, Rebalancer, Settings, Status, TimerId, Timers};
 use graphfile::GraphFile;
 use signal_hook::consts::SIGHUP;
-use std::io;
 use std::time::{Duration, Instant};
 
 /// How often what may happen is looked for at least: terminals that hang up, and lines that were held back, are announced by nobody.
@@ -308,18 +307,7 @@ fn settings(args: &RunArgs, name: &str, graph: &Graph, teller: &Teller<'_>) -> R
         let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
         return Err(Failure::user(format!("`--clock capture` is for one worker; {why}")));
     }
-    let counters = match Segment::of_instance(name) {
-        Ok(segment) => segment,
-        Err(error) => {
-            let hint = match error.kind() {
-                io::ErrorKind::ResourceBusy => "; choose another --name",
-                _ => "",
-            };
-            let unseen = format_args!("`sluss top` will not see this: no counters: {error}{hint}");
-            teller.terminal.tell(&Message::warning(unseen));
-            Segment::private().map_err(Failure::no_engine)?
-        }
-    };
+    let counters = instances::counters(name, teller.terminal)?;
     let settings = Settings {
         burst: usize::from(args.burst),
         packets: args.pool_for(graph),

@@ -109,7 +109,17 @@ fn edge(packets_per_s: f64) -> Seen {
     };
     let (path, name) = (PathBuf::from("edge.4711.counters"), "edge".to_owned());
     let (uptime, lasting) = (Some(Duration::from_secs(3725)), Lasting::default());
-    Seen { path, name, pid: 4711, state: State::Running, uptime, rates, lasting }
+    Seen {
+        path,
+        name,
+        pid: 4711,
+        state: State::Running,
+        uptime,
+        rates,
+        lasting,
+        rules: Vec::new(),
+        rules_in_all: 0,
+    }
 }
 
 fn crashed() -> Seen {
@@ -142,7 +152,8 @@ fn crashed() -> Seen {
         ..Rates::default()
     };
     let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
-    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates, lasting: Lasting::default() }
+    let (lasting, rules) = (Lasting::default(), Vec::new());
+    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates, lasting, rules, rules_in_all: 0 }
 }
 
 fn moment(second: u64, instances: Vec<Seen>) -> Moment {

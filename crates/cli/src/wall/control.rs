@@ -12,6 +12,9 @@ use classify::lists::{Change, ChangedLists};
 use pflang::LinkType;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -172,6 +175,30 @@ impl Reloader {
     }
 }
 
+/// Sends bytes to the control socket of a wall that stands still: for fuzzing. There is an answer, a line of JSON, whatever they are.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    const TEXT: &str = "rules = 'src host in @known => accept'\nsets.known = ['192.0.2.1']\n";
+    let policy = Policy::read(TEXT, Path::new("")).expect("a policy");
+    let control = Control::new(Arc::new(policy), false);
+    // There is no such file, so that no reload waits for the wall.
+    let answers = Reloader::new(Path::new("/nowhere/policy.toml"), &control, false).answers();
+    let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+    let answer = thread::scope(|scope| {
+        let asks = scope.spawn(move || {
+            // Who has answered a long line does not read the rest.
+            let _ = ours.write_all(bytes).and_then(|()| ours.shutdown(Shutdown::Write));
+            let mut answer = String::new();
+            ours.read_to_string(&mut answer).map(|_| answer)
+        });
+        control::answer_one(&theirs, &answers).expect("an answer");
+        drop(theirs);
+        asks.join().expect("no panic").expect("an answer")
+    });
+    let answer: Value = serde_json::from_str(&answer).expect("a line of JSON");
+    assert!(answer["type"].is_string(), "{answer}");
+}
+
 /// How many rules are in one policy and not in the other, either way.
 fn difference(old: &Policy, new: &Policy) -> (usize, usize) {
     let mut counts: HashMap<String, i64> = HashMap::new();
@@ -212,8 +239,11 @@ fn reloaded(answer: &Value) -> String {
 
 /// Sends a request to a wall.
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
-    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given";
-    let answer = control::request(&args.control, "wall", HELP, &json!({ "cmd": command }))?;
+    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given, or the name of the wall as `sluss ps` has it";
+    let is_path = args.control.exists() || args.control.components().count() > 1;
+    let socket =
+        if is_path { args.control.clone() } else { change::socket(&args.control.to_string_lossy())? };
+    let answer = control::request(&socket, "wall", HELP, &json!({ "cmd": command }))?;
     match control::why_refused(&answer) {
         Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
         None => Ok(answer),
