@@ -115,6 +115,25 @@ fn a_tap_is_a_side_of_the_wall_and_its_rules_are_seen() {
         let record = told.recv_timeout(Duration::from_millis(200));
         record.is_ok_and(|record| record["event_type"] == "drop" && record["dest_port"] == 53)
     });
+    // What becomes of the next packet of a flow, and why.
+    let (told, stop) = channel();
+    thread::scope(|scope| {
+        let client = &client;
+        scope.spawn(move || {
+            while stop.recv_timeout(Duration::from_millis(20)).is_err() {
+                client.send_to(b"no query", "192.0.2.2:53").unwrap();
+            }
+        });
+        let why = bench.sluss(&["wall", "why", "edge", "udp dst port 53"]);
+        let rules = "the rules, in their order:\n  yes line 2: udp dst port 53 => drop(log)\n";
+        assert!(why.contains("is dropped: the rule of line 2\n") && why.ends_with(rules), "{why}");
+        told.send(()).unwrap();
+    });
+    let answer = sluss(&["wall", "why", "edge", "udp prot 53"])
+        .env("SLUSS_RUNTIME_DIR", bench.folder.join("runtime"))
+        .output();
+    let answer = stderr(&answer.unwrap());
+    assert!(answer.contains("error[PF003]: unknown word `prot`"), "{answer}");
     // The rules are in `top`, with what they count meanwhile.
     bench.wait("the rules, with a rate", || {
         (0..5).for_each(|_| _ = client.send_to(b"no query", "192.0.2.2:53").unwrap());

@@ -2,14 +2,16 @@
 //!
 //! Nothing here waits for a file or a socket. Another policy is read, checked and compiled by who has it, while packets go on; the wall takes it between two bursts.
 
-use crate::judge::{Counts, Prepared, Verdict, basis_in_words, basis_object};
+use crate::judge::{Counts, Evidence, Prepared, Verdict, basis_in_words, basis_object};
 use crate::ledger::{Ledger, Wanted};
 use crate::policy::Policy;
 use crate::record::Record;
+use flow::Packet;
+use pflang::Filter;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 use wire::LinkType;
 use wire::layers::Layers;
@@ -26,6 +28,17 @@ struct Shared {
     has_prepared: AtomicBool,
     ledger: Ledger,
     inner: Mutex<Inner>,
+    /// Whether evidence is asked for.
+    is_asked: AtomicBool,
+    question: Mutex<Question>,
+    is_answered: Condvar,
+}
+
+/// Which packet is to be explained, and what its verdict rests on.
+#[derive(Debug, Default)]
+struct Question {
+    filters: Vec<Filter>,
+    answer: Option<(Evidence, Arc<Policy>)>,
 }
 
 #[derive(Debug)]
@@ -64,6 +77,9 @@ impl Control {
             has_prepared: AtomicBool::new(false),
             ledger: Ledger::new(Wanted { identified: false, ended }),
             inner: Mutex::new(Inner { policy, prepared: None, told, events: Vec::new() }),
+            is_asked: AtomicBool::new(false),
+            question: Mutex::default(),
+            is_answered: Condvar::new(),
         }))
     }
 
@@ -97,6 +113,44 @@ impl Control {
     #[must_use]
     pub fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut self.inner().events)
+    }
+
+    /// What the verdict of the next packet rests on that matches one of these filters, each for packets of its link type, and the policy. `None` if none
+    /// comes within this time.
+    #[must_use]
+    pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
+        *self.question() = Question { filters, answer: None };
+        self.0.is_asked.store(true, Ordering::Release);
+        let waits = |question: &mut Question| question.answer.is_none();
+        let waited = self.0.is_answered.wait_timeout_while(self.question(), patience, waits);
+        let (mut question, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        self.0.is_asked.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *question).answer
+    }
+
+    /// Which of these packets is to be explained, if one is.
+    #[inline]
+    pub(crate) fn asks_about(&self, packets: &[Packet<'_>]) -> Option<usize> {
+        if self.0.is_asked.load(Ordering::Acquire) { self.find_asked(packets) } else { None }
+    }
+
+    #[cold]
+    fn find_asked(&self, packets: &[Packet<'_>]) -> Option<usize> {
+        let question = self.question();
+        let matches = |packet: &Packet<'_>, filter: &Filter| {
+            packet.linktype == filter.linktype() && filter.matches_captured(packet.frame, packet.wire_len)
+        };
+        packets.iter().position(|packet| question.filters.iter().any(|filter| matches(packet, filter)))
+    }
+
+    pub(crate) fn explain(&self, evidence: Evidence, policy: &Arc<Policy>) {
+        self.0.is_asked.store(false, Ordering::Relaxed);
+        *self.question() = Question { filters: Vec::new(), answer: Some((evidence, Arc::clone(policy))) };
+        self.0.is_answered.notify_all();
+    }
+
+    fn question(&self) -> MutexGuard<'_, Question> {
+        self.0.question.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[inline]

@@ -45,7 +45,7 @@ pub(crate) struct RunArgs {
     /// No report at the end.
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Follow packets that match from app to app, and print what became of them.
+    /// Follow packets that match from app to app.
     #[arg(
         long,
         value_name = "FILTER",

@@ -336,15 +336,15 @@ pub(crate) struct WallRunArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct WallWhyArgs {
-    /// The file of the policy.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    /// The file of the policy; without -n, a wall that runs, by its name or its socket.
+    #[arg(value_name = "POLICY|WALL", value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
-    /// The capture.
-    #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+    /// The capture; without -n, a filter: the next packet that matches is explained.
+    #[arg(value_name = "CAPTURE|FILTER", value_hint = ValueHint::FilePath)]
     pub(crate) capture: PathBuf,
-    /// The number of the packet, from 1.
+    /// The number of the packet in the capture, from 1.
     #[arg(short, long, value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
-    pub(crate) number: u64,
+    pub(crate) number: Option<u64>,
     /// The interface that packets came by.
     #[arg(long = "in", value_name = "IFACE")]
     pub(crate) input: Option<String>,

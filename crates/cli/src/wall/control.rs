@@ -1,7 +1,7 @@
 //! What a running wall is asked on its control socket, and reloads, for which SIGHUP asks as well.
 
 use super::check::written;
-use super::{policy, run};
+use super::{policy, run, why};
 use crate::args::ControlArgs;
 use crate::control;
 use crate::exit::{Failure, Outcome};
@@ -141,7 +141,8 @@ impl Reloader {
             }
             Some("reload") => self.reload().unwrap_or_else(|failure| control::failed(&failure)),
             Some("set") => change::answered(request, |name, change| self.change(name, change)),
-            _ => control::error("there is no such command; there are `stats`, `reload` and `set`"),
+            Some("why") => why::answer(request, &self.0.control),
+            _ => control::error("there is no such command; there are `stats`, `reload`, `set` and `why`"),
         }
     }
 
@@ -239,15 +240,19 @@ fn reloaded(answer: &Value) -> String {
 
 /// Sends a request to a wall.
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
-    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given, or the name of the wall as `sluss ps` has it";
-    let is_path = args.control.exists() || args.control.components().count() > 1;
-    let socket =
-        if is_path { args.control.clone() } else { change::socket(&args.control.to_string_lossy())? };
-    let answer = control::request(&socket, "wall", HELP, &json!({ "cmd": command }))?;
+    let answer = asked(&args.control, &json!({ "cmd": command }))?;
     match control::why_refused(&answer) {
         Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
         None => Ok(answer),
     }
+}
+
+/// The answer of a wall, by its socket or its name.
+pub(super) fn asked(wall: &Path, request: &Value) -> Result<Value, Failure> {
+    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given, or the name of the wall as `sluss ps` has it";
+    let is_path = wall.exists() || wall.components().count() > 1;
+    let socket = if is_path { wall.to_owned() } else { change::socket(&wall.to_string_lossy())? };
+    control::request(&socket, "wall", HELP, request)
 }
 
 /// Runs `sluss wall reload`.
