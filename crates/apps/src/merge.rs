@@ -113,7 +113,7 @@ impl Class for Merge {
 
 impl App for Running {
     fn roles(&self) -> Roles {
-        Roles::PUSH.and(Roles::METADATA).and(Roles::ROOM)
+        Roles::PUSH.and(Roles::METADATA).and(Roles::ROOM).and(Roles::TOGETHER)
     }
 
     fn link(&mut self, ports: &PortNames<'_>) {

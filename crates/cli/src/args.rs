@@ -177,7 +177,7 @@ impl Command {
 }
 
 /// What a text means, apart from the text.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Language")]
 pub(crate) struct LanguageArgs {
     /// Netmask of the capture's network, for `ip broadcast`: 255.255.255.0.

@@ -3,7 +3,7 @@
 use crate::args::{At, CompileArgs, Target};
 use crate::bytecode;
 use crate::exit::{Failure, Outcome};
-use crate::json::value_of;
+use crate::json::{hex, value_of};
 use crate::language::{self, FilterText};
 use crate::matches;
 use crate::terminal::{Terminal, print_with};
@@ -134,8 +134,4 @@ fn of_program(args: &CompileArgs, program: &Program) -> Result<Vec<u8>, Failure>
 /// A program in the format that was asked for.
 fn written(args: &CompileArgs, program: &Program) -> Vec<u8> {
     program.write(args.format.unwrap_or_default())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -82,17 +82,43 @@ impl Server {
     }
 }
 
-fn answer_one(stream: &UnixStream, answer: &Answer) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    let mut stream = stream;
-    BufReader::new(Read::by_ref(&mut stream).take(REQUEST_MAX)).read_line(&mut line)?;
-    let answered = match serde_json::from_str(&line) {
-        Ok(request) => answer(&request),
-        Err(_) => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
+/// Answers a request. Whatever comes, there is an answer, or the connection is closed, within [`PATIENCE`] for the request and for who reads the
+/// answer.
+pub(crate) fn answer_one(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let answered = match request_line(stream)? {
+        None => error("a request has 64 MiB at most"),
+        Some(line) => match serde_json::from_slice(&line) {
+            Ok(request) => answer(&request),
+            Err(_) => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
+        },
     };
+    stream.set_write_timeout(Some(PATIENCE))?;
     stream.write_all(format!("{answered}\n").as_bytes())
+}
+
+/// The first line of what comes, as far as it is there at the end; `None` if it is too long.
+///
+/// # Errors
+/// When the connection fails, or there is no line in time: also from who sends byte after byte.
+fn request_line(mut stream: &UnixStream) -> io::Result<Option<Vec<u8>>> {
+    let deadline = Instant::now() + PATIENCE;
+    let (mut line, mut part) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let came = stream.read(&mut part)?;
+        let end = part[..came].iter().position(|&byte| byte == b'\n');
+        line.extend_from_slice(&part[..end.unwrap_or(came)]);
+        if line.len() as u64 > REQUEST_MAX {
+            return Ok(None);
+        }
+        if end.is_some() || came == 0 {
+            return Ok(Some(line));
+        }
+    }
 }
 
 /// The answer to a request that is refused.
@@ -125,11 +151,20 @@ pub(crate) fn request(path: &Path, what: &str, help: &str, request: &Value) -> R
         let failure = Failure::world(format_args!("no {what} answers at {}: {error}", path.display()));
         failure.help(help)
     };
-    let mut stream = UnixStream::connect(path).map_err(|error| failed(&error))?;
-    stream.set_read_timeout(Some(ANSWERED_WITHIN)).map_err(|error| failed(&error))?;
-    stream.write_all(format!("{request}\n").as_bytes()).map_err(|error| failed(&error))?;
+    let answer = asked(path, request, ANSWERED_WITHIN).map_err(|error| failed(&error))?;
+    if answer.is_null() {
+        return Err(Failure::world(format_args!("what answers at {} is no {what}", path.display())));
+    }
+    Ok(answer)
+}
+
+/// Sends a request, and waits for its answer for so long; `null` if that is no JSON.
+pub(crate) fn asked(path: &Path, request: &Value, patience: Duration) -> io::Result<Value> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    stream.write_all(format!("{request}\n").as_bytes())?;
     let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line).map_err(|error| failed(&error))?;
-    serde_json::from_str(&line)
-        .map_err(|_| Failure::world(format_args!("what answers at {} is no {what}", path.display())))
+    BufReader::new(&stream).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line).unwrap_or_default())
 }

@@ -2,10 +2,36 @@
 
 use crate::exit::Failure;
 use crate::message::Message;
-use engine::shm::runtime;
+use crate::terminal::Terminal;
+use engine::shm::{Segment, runtime};
 use observe::Found;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What an instance is called that runs this file, unless it is told otherwise; `none` where that has no name.
+pub(crate) fn name_after(file: &Path, none: &str) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let good = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = stem.chars().map(good).collect();
+    match name.trim_start_matches('-') {
+        "" => none.to_owned(),
+        name => name.chars().take(64).collect(),
+    }
+}
+
+/// Counters that others see under this name. Where they cannot be, that is told, and nobody sees them.
+pub(crate) fn counters(name: &str, terminal: &Terminal) -> Result<Segment, Failure> {
+    Segment::of_instance(name).or_else(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::ResourceBusy => "; choose another --name",
+            _ => "",
+        };
+        let unseen = format_args!("`sluss top` will not see this: no counters: {error}{hint}");
+        terminal.tell(&Message::warning(unseen));
+        Segment::private().map_err(Failure::no_engine)
+    })
+}
 
 /// The instances of these folders.
 pub(crate) fn find(folders: &[PathBuf]) -> Result<Found, Failure> {

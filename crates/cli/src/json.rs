@@ -8,6 +8,11 @@ pub(crate) fn value_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
+/// Bytes, two digits each.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// To millionths: more would be noise.
 pub(crate) fn rounded(number: f64) -> f64 {
     (number * 1e6).round() / 1e6

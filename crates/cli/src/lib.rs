@@ -64,6 +64,9 @@ mod values;
 mod wall;
 mod words;
 
+#[doc(hidden)]
+pub use wall::fuzz_control;
+
 use args::{Cli, Command};
 use blame::Blame;
 use clap::FromArgMatches;

@@ -151,4 +151,4 @@ pub use rate::Rate;
 pub use report::{AppReport, LinkReport, PoolReport, Report};
 pub use retry::Retry;
 pub use timer::{TimerId, Timers};
-pub use worker::{AppState, LastWords};
+pub use worker::{AppState, LastWords, Trace, TraceChange, TraceEvent, TracePacket, TraceStep, TraceTotals};

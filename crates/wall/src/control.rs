@@ -5,14 +5,16 @@
 //! A wall of several workers has a seat for each. Each worker takes another policy between two bursts of its own. All of a flow is judged by one worker, so no flow
 //! is judged by the old policy again once it was by the new. The policy counts as taken when all have it; until then, what is told is about the old one.
 
-use crate::judge::{Counts, Prepared, Verdict, basis_in_words, basis_object, limits};
+use crate::judge::{Counts, Evidence, Prepared, Verdict, basis_in_words, basis_object, limits};
 use crate::ledger::{Ledger, Wanted};
 use crate::policy::{Bucket, Policy};
 use crate::record::Record;
+use flow::Packet;
+use pflang::Filter;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 use wire::LinkType;
 use wire::layers::Layers;
@@ -34,6 +36,17 @@ struct Shared {
     has_prepared: Vec<AtomicBool>,
     ledger: Ledger,
     inner: Mutex<Inner>,
+    /// Whether evidence is asked for.
+    is_asked: AtomicBool,
+    question: Mutex<Question>,
+    is_answered: Condvar,
+}
+
+/// Which packet is to be explained, and what its verdict rests on.
+#[derive(Debug, Default)]
+struct Question {
+    filters: Vec<Filter>,
+    answer: Option<(Evidence, Arc<Policy>)>,
 }
 
 #[derive(Debug)]
@@ -68,18 +81,17 @@ impl PartialEq for Control {
 }
 
 impl Control {
-    /// For a wall that begins with this policy.
+    /// For a wall that begins with this policy. `has_eve`: whether records of EVE are written.
     #[must_use]
-    pub fn new(policy: Arc<Policy>) -> Control {
-        Control::for_workers(policy, 1)
+    pub fn new(policy: Arc<Policy>, has_eve: bool) -> Control {
+        Control::for_workers(policy, 1, has_eve)
     }
 
     /// For a wall of so many workers, which are [`Control::of_worker`].
     #[must_use]
-    pub fn for_workers(policy: Arc<Policy>, workers: usize) -> Control {
+    pub fn for_workers(policy: Arc<Policy>, workers: usize, has_eve: bool) -> Control {
         let workers = workers.max(1);
-        let records = &policy.settings().records;
-        let ended = records.eve.is_some() && records.flows;
+        let ended = has_eve && policy.settings().records.flows;
         let inner = Inner {
             generation: 1,
             limits: limits(&policy),
@@ -92,6 +104,9 @@ impl Control {
             has_prepared: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             ledger: Ledger::new(Wanted { identified: false, ended }),
             inner: Mutex::new(inner),
+            is_asked: AtomicBool::new(false),
+            question: Mutex::default(),
+            is_answered: Condvar::new(),
         };
         Control { shared: Arc::new(shared), seat: 0 }
     }
@@ -159,6 +174,44 @@ impl Control {
     #[must_use]
     pub fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut self.inner().events)
+    }
+
+    /// What the verdict of the next packet rests on that matches one of these filters, each for packets of its link type, and the policy. `None` if none
+    /// comes within this time.
+    #[must_use]
+    pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
+        *self.question() = Question { filters, answer: None };
+        self.shared.is_asked.store(true, Ordering::Release);
+        let waits = |question: &mut Question| question.answer.is_none();
+        let waited = self.shared.is_answered.wait_timeout_while(self.question(), patience, waits);
+        let (mut question, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        self.shared.is_asked.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *question).answer
+    }
+
+    /// Which of these packets is to be explained, if one is.
+    #[inline]
+    pub(crate) fn asks_about(&self, packets: &[Packet<'_>]) -> Option<usize> {
+        if self.shared.is_asked.load(Ordering::Acquire) { self.find_asked(packets) } else { None }
+    }
+
+    #[cold]
+    fn find_asked(&self, packets: &[Packet<'_>]) -> Option<usize> {
+        let question = self.question();
+        let matches = |packet: &Packet<'_>, filter: &Filter| {
+            packet.linktype == filter.linktype() && filter.matches_captured(packet.frame, packet.wire_len)
+        };
+        packets.iter().position(|packet| question.filters.iter().any(|filter| matches(packet, filter)))
+    }
+
+    pub(crate) fn explain(&self, evidence: Evidence, policy: &Arc<Policy>) {
+        self.shared.is_asked.store(false, Ordering::Relaxed);
+        *self.question() = Question { filters: Vec::new(), answer: Some((evidence, Arc::clone(policy))) };
+        self.shared.is_answered.notify_all();
+    }
+
+    fn question(&self) -> MutexGuard<'_, Question> {
+        self.shared.question.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[inline]

@@ -363,6 +363,14 @@ impl Running {
         }
     }
 
+    /// Tells who has asked what the verdict of a packet rests on.
+    #[cold]
+    fn explain(&mut self) {
+        if let (Some(control), Some(evidence)) = (&self.control, self.judge.take_evidence()) {
+            control.explain(evidence, self.judge.policy().0);
+        }
+    }
+
     /// Judges what comes from one side.
     fn pass(
         &mut self,
@@ -382,7 +390,12 @@ impl Running {
                 *view = view_of(packet);
             }
             let count = burst.len();
+            let asked = self.control.as_ref().and_then(|control| control.asks_about(&views[..count]));
+            asked.into_iter().for_each(|at| self.judge.want_evidence_of_next(at));
             self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
+            if asked.is_some() {
+                self.explain();
+            }
             let holding = self.judge.take_holding();
             let mut held = holding.held.into_iter().peekable();
             let mut decided = holding.decided.into_iter().peekable();

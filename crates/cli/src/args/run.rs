@@ -1,7 +1,7 @@
 //! The flags of `sluss run`.
 
 use super::SandboxArgs;
-use crate::values::{core, duration, pause, whole};
+use crate::values::{at_least, core, duration, pause, whole};
 use clap::{Args, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -45,6 +45,18 @@ pub(crate) struct RunArgs {
     /// No report at the end.
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Follow packets that match from app to app.
+    #[arg(
+        long,
+        value_name = "FILTER",
+        conflicts_with_all = ["check", "dot", "svg", "coach"],
+        long_help = "Follow packets that match a filter where they enter the graph, and print every app that they pass: what became of them there, \
+                     when, and which bytes have changed; `@FILE` holds the filter. One worker; ends when it is known what became of -c packets"
+    )]
+    pub(crate) trace: Option<OsString>,
+    /// Packets that --trace follows [default: all].
+    #[arg(short = 'c', long = "trace-count", value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true, requires = "trace", hide_short_help = true)]
+    pub(crate) trace_count: Option<u64>,
     /// What `sluss top` calls it [default: the file's name].
     #[arg(long, value_name = "NAME", value_parser = instance_name)]
     pub(crate) name: Option<String>,
@@ -100,7 +112,7 @@ pub(crate) enum ClockName {
     Capture,
 }
 
-fn instance_name(text: &str) -> Result<String, String> {
+pub(super) fn instance_name(text: &str) -> Result<String, String> {
     if engine::shm::runtime::is_instance_name(text) {
         return Ok(text.to_owned());
     }

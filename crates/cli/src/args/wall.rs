@@ -264,6 +264,16 @@ pub(crate) struct WallRunArgs {
     /// Judge what goes between two devices.
     #[arg(long, num_args = 2, value_names = ["IN", "OUT"], conflicts_with = "captures")]
     pub(crate) inline: Option<Vec<String>>,
+    /// With --inline: this one is a TAP device, which is made.
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "inline",
+        hide_short_help = true,
+        long_help = "With --inline: this one of the two is a TAP device, for a virtual machine or a test. It is made, and goes with the wall, unless \
+                     it was there before; may be given twice"
+    )]
+    pub(crate) tap: Vec<String>,
     /// Judge what rules of iptables give to a queue.
     #[arg(long, value_name = "N", conflicts_with_all = ["captures", "inline"])]
     pub(crate) nfqueue: Option<u16>,
@@ -307,6 +317,19 @@ pub(crate) struct WallRunArgs {
     /// The interface that they would leave by.
     #[arg(long = "out", value_name = "IFACE", hide_short_help = true)]
     pub(crate) out: Option<String>,
+    /// Live: records go there: FILE, unix:PATH, unix_dgram:PATH.
+    #[arg(
+        long,
+        value_name = "WHERE",
+        requires = "place",
+        hide_short_help = true,
+        long_help = "Live: records of EVE JSON go there, whatever `records.eve` of the policy says: a file, or a Unix socket on which somebody listens: \
+                     unix:PATH (a stream, a line each) or unix_dgram:PATH (a datagram each)"
+    )]
+    pub(crate) eve: Option<PathBuf>,
+    /// Live: what `sluss top` calls it [default: the file's name].
+    #[arg(long, value_name = "NAME", value_parser = super::run::instance_name, requires = "place", hide_short_help = true)]
+    pub(crate) name: Option<String>,
     /// Live: answer commands on this socket.
     #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath, requires = "place")]
     pub(crate) control: Option<PathBuf>,
@@ -326,15 +349,15 @@ pub(crate) struct WallRunArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct WallWhyArgs {
-    /// The file of the policy.
-    #[arg(value_name = "POLICY", value_hint = ValueHint::FilePath)]
+    /// The file of the policy; without -n, a wall that runs, by its name or its socket.
+    #[arg(value_name = "POLICY|WALL", value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
-    /// The capture.
-    #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+    /// The capture; without -n, a filter: the next packet that matches is explained.
+    #[arg(value_name = "CAPTURE|FILTER", value_hint = ValueHint::FilePath)]
     pub(crate) capture: PathBuf,
-    /// The number of the packet, from 1.
+    /// The number of the packet in the capture, from 1.
     #[arg(short, long, value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
-    pub(crate) number: u64,
+    pub(crate) number: Option<u64>,
     /// The interface that packets came by.
     #[arg(long = "in", value_name = "IFACE")]
     pub(crate) input: Option<String>,
@@ -348,7 +371,7 @@ pub(crate) struct WallWhyArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ControlArgs {
-    /// The socket of the wall, as its `--control` has it.
+    /// The socket of the wall, as its `--control` has it, or its name.
     #[arg(value_name = "SOCKET", value_hint = ValueHint::FilePath)]
     pub(crate) control: PathBuf,
     /// Print JSON: the answer.

@@ -33,6 +33,7 @@ fn refuse_flags_of_graphs(args: &RunArgs) -> Result<(), Failure> {
         ("--json", args.json && !args.coach),
         ("--no-report", args.no_report),
         ("--duration", args.duration.is_some()),
+        ("--trace", args.trace.is_some()),
         ("--name", args.name.is_some()),
         ("--busywait", args.busywait),
     ];

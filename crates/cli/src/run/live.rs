@@ -1,6 +1,7 @@
 //! A graph that runs: until it is finished, its time is over, or a signal comes; meanwhile its file is watched.
 
 use super::asked::Asked;
+use super::follow::{self, Following};
 use super::report;
 use super::reread::{Rereading, UNCHANGED, UntoldChange};
 use super::source::{Source, Stamp, Watch};
@@ -8,15 +9,14 @@ use super::tell::Teller;
 use crate::args::{ClockName, RunArgs};
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
+use crate::instances;
 use crate::message::Message;
 use crate::notices::Announcer;
 use crate::reader::{print_at_end, print_beside_packets};
 use crate::signals::{self, Caught, Hangup};
-use engine::shm::Segment;
 use engine::{ClockKind, Engine, Graph, Rebalancer, Settings, Status, TimerId, Timers};
 use graphfile::GraphFile;
 use signal_hook::consts::SIGHUP;
-use std::io;
 use std::time::{Duration, Instant};
 
 /// How often what may happen is looked for at least: terminals that hang up, and lines that were held back, are announced by nobody.
@@ -52,6 +52,7 @@ pub(super) fn run(
     teller: &Teller<'_>,
 ) -> Result<Outcome, Failure> {
     let name = args.name.clone().unwrap_or_else(|| source.instance_name());
+    let filters = follow::filters(args, teller.terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let hangup = Hangup::caught()?;
     let mut engine = Engine::new(settings(args, &name, &file.graph, teller)?).map_err(Failure::no_engine)?;
@@ -60,6 +61,7 @@ pub(super) fn run(
         .pool_warnings(engine.graph(), engine.settings().packets)
         .iter()
         .for_each(|warning| teller.terminal.tell(warning));
+    let following = filters.map(|filters| Following::begin(filters, args, &mut engine)).transpose()?;
     let begin = Instant::now();
     let mut timers = Timers::new();
     if let Some(duration) = args.duration {
@@ -85,12 +87,14 @@ pub(super) fn run(
         name: name.clone(),
         untold: None,
         unprinted: None,
+        is_following: following.is_some(),
     };
     lookout.rebalance_from_now(&engine);
     lookout.serve();
     let signal = breathe(&mut engine, &mut lookout)?;
     lookout.tell_change(None);
-    let unprinted = lookout.unprinted.take();
+    let followed = following.map_or(Ok(()), |following| following.end(&mut engine));
+    let unprinted = lookout.unprinted.take().or(followed.err());
     let ran = report::Ran { name, duration: begin.elapsed(), workers: usize::from(args.workers) };
     let ended = Ended { fell_short: lookout.had_failed, ..Ended::stop(&mut engine) };
     lookout.announcer.announce_last();
@@ -177,6 +181,8 @@ struct Lookout<'a> {
     untold: Option<(UntoldChange, Vec<Message>)>,
     /// Why a change could not be printed, the first time.
     unprinted: Option<Failure>,
+    /// Whether packets are followed: then the graph stays as it is.
+    is_following: bool,
 }
 
 impl Lookout<'_> {
@@ -197,6 +203,12 @@ impl Lookout<'_> {
         let asked = self.hangup.has_come();
         if self.hangup.is_of_terminal() {
             return Some(Wake::Signal(SIGHUP));
+        }
+        if self.is_following {
+            if asked {
+                self.teller.is_followed();
+            }
+            return None;
         }
         if asked && self.source.is_read_once() {
             self.teller.read_once();
@@ -280,6 +292,9 @@ impl Lookout<'_> {
 
     /// Answers on a control socket, once filters name sets.
     fn serve(&mut self) {
+        if self.is_following {
+            return;
+        }
         if let Err(failure) = self.asked.serve(&self.name, &self.source) {
             let why = format!("`sluss set` will not reach this: {}", failure.message.what());
             self.teller.terminal.tell(&Message::warning(why));
@@ -292,18 +307,7 @@ fn settings(args: &RunArgs, name: &str, graph: &Graph, teller: &Teller<'_>) -> R
         let why = "with several workers, each would see another time: use `--workers 1`, or the time of day";
         return Err(Failure::user(format!("`--clock capture` is for one worker; {why}")));
     }
-    let counters = match Segment::of_instance(name) {
-        Ok(segment) => segment,
-        Err(error) => {
-            let hint = match error.kind() {
-                io::ErrorKind::ResourceBusy => "; choose another --name",
-                _ => "",
-            };
-            let unseen = format_args!("`sluss top` will not see this: no counters: {error}{hint}");
-            teller.terminal.tell(&Message::warning(unseen));
-            Segment::private().map_err(Failure::no_engine)?
-        }
-    };
+    let counters = instances::counters(name, teller.terminal)?;
     let settings = Settings {
         burst: usize::from(args.burst),
         packets: args.pool_for(graph),

@@ -8,6 +8,7 @@
 
 mod asked;
 mod draw;
+mod follow;
 mod live;
 mod report;
 mod reread;
@@ -30,6 +31,7 @@ use tell::Teller;
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     check_pauses(args)?;
+    follow::check_workers(args)?;
     let source = Source::new(&args.graph);
     let teller = Teller::new(&source, terminal);
     let stamp = source.stamp();

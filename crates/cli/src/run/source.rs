@@ -3,6 +3,7 @@
 use crate::blame::Blame;
 use crate::escape::shown;
 use crate::exit::Failure;
+use crate::instances;
 use crate::message::Message;
 use graphfile::GraphFile;
 use serde_json::json;
@@ -30,13 +31,7 @@ impl Source {
 
     /// What an instance is called that runs it, unless it is told otherwise.
     pub(super) fn instance_name(&self) -> String {
-        let stem = self.0.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let good = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-        let name: String = stem.chars().map(good).collect();
-        match name.trim_start_matches('-') {
-            "" => "graph".to_owned(),
-            name => name.chars().take(64).collect(),
-        }
+        instances::name_after(&self.0, "graph")
     }
 
     fn is_stdin(&self) -> bool {

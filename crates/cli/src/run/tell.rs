@@ -148,6 +148,12 @@ impl<'a> Teller<'a> {
         self.terminal.tell(&Message::note(note));
     }
 
+    /// That the graph does not change while packets are followed.
+    pub(super) fn is_followed(&self) {
+        let note = format_args!("{}: packets are followed; what runs goes on unchanged", self.graph);
+        self.terminal.tell(&Message::note(note));
+    }
+
     /// What another graph has changed: for standard output where that is JSON, else for standard error.
     pub(super) fn changes(&self, change: &UntoldChange, stood_still: Option<Duration>) -> String {
         let UntoldChange { file, changes } = change;

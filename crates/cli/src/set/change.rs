@@ -81,7 +81,7 @@ fn entries(args: &SetChangeArgs) -> Result<Vec<String>, Failure> {
 }
 
 /// The control socket of an instance: a path, or beside the counters of the instance that has this name or process number.
-fn socket(instance: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn socket(instance: &str) -> Result<PathBuf, Failure> {
     if instance.contains('/') {
         return Ok(instance.into());
     }

@@ -8,6 +8,7 @@
 //! Only `session` touches the terminal, so that all the rest can be tested without one.
 
 mod once;
+mod rules;
 mod screen;
 mod session;
 mod tables;

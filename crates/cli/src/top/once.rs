@@ -1,5 +1,6 @@
 //! `sluss top --once`: one interval, as tables or JSON.
 
+use super::rules;
 use super::tables;
 use super::watch::{Moment, Seen, Watch};
 use crate::exit::{Failure, Outcome};
@@ -12,6 +13,9 @@ use crate::units::{one_line, rate, share, uptime};
 use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
+
+/// Rules of a wall that are printed in words: the busiest.
+const RULES_MAX: usize = 40;
 
 /// Looks twice, and prints what happened in between.
 pub(super) fn run(
@@ -47,9 +51,23 @@ fn instance_in_words(seen: &Seen, width: Option<usize>) -> String {
         Some(tables::apps(seen.state, &seen.lasting, rates.apps.iter())),
         Some(tables::links(seen.state, rates.links.iter())),
         tables::counters(rates.apps.iter()),
+        (!seen.rules.is_empty()).then(|| tables::rules(&busiest(seen))),
     ];
     let tables: String = tables.iter().flatten().map(|table| table.text_on(width)).collect();
-    width.map_or_else(|| head.clone(), |width| folded(&head, width)) + &tables
+    let left_out = seen.rules.len().saturating_sub(RULES_MAX);
+    let more = if left_out > 0 {
+        format!("and {}, less busy\n", counted(left_out as u64, "rule"))
+    } else {
+        String::new()
+    };
+    width.map_or_else(|| head.clone(), |width| folded(&head, width)) + &tables + &more
+}
+
+fn busiest(seen: &Seen) -> Vec<rules::RuleRates> {
+    let mut rows = seen.rules.clone();
+    rules::busiest(&mut rows);
+    rows.truncate(RULES_MAX);
+    rows
 }
 
 /// What is told in sentences.
@@ -105,6 +123,7 @@ fn object(seen: &Seen) -> Value {
         "apps": apps,
         "links": links,
         "drops": drops_object(&rates.drops),
+        "rules": seen.rules.iter().map(rules::object).collect::<Vec<_>>(),
     })
 }
 

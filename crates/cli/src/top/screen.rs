@@ -89,8 +89,17 @@ fn draw_title(frame: &mut Frame<'_>, view: &View, area: Rect) {
 /// One beneath the other; where there is no room for both, the one in focus.
 fn draw_apps_and_links(frame: &mut Frame<'_>, view: &View, area: Rect) {
     if area.height < 10 {
-        let pane = if view.focus == Pane::Links { Pane::Links } else { Pane::Apps };
+        let pane = if view.focus == Pane::Instances { Pane::Apps } else { view.focus };
         return draw_pane(frame, view, pane, area);
+    }
+    if view.has_rules() {
+        // A wall has few apps and links, and many rules.
+        let third = |rows: usize| Constraint::Length(height_of(rows).min(area.height / 3));
+        let heights = [third(view.apps().len()), third(view.links().len()), Constraint::Min(0)];
+        let [apps, links, rules] = Layout::vertical(heights).areas(area);
+        draw_pane(frame, view, Pane::Apps, apps);
+        draw_pane(frame, view, Pane::Links, links);
+        return draw_pane(frame, view, Pane::Rules, rules);
     }
     let [apps, links] = shares(area.height, [view.apps().len(), view.links().len()].map(height_of));
     let [apps, links] = Layout::vertical([apps, links].map(Constraint::Length)).areas(area);
@@ -138,6 +147,10 @@ fn rows(view: &View, pane: Pane, width: usize) -> (Vec<String>, Vec<bool>) {
             let state = view.instance().map_or(State::Running, |seen| seen.state);
             (tables::links(state, rows.iter().copied()).lines(width), alarms.collect())
         }
+        Pane::Rules => {
+            let rows = view.rules();
+            (tables::rules(&rows).lines(width), vec![false; rows.len()])
+        }
     }
 }
 
@@ -174,6 +187,7 @@ fn pane_title(view: &View, pane: Pane) -> String {
             Pane::Instances => " no instances: `sluss run GRAPH` starts one ".to_owned(),
             Pane::Apps => " apps ".to_owned(),
             Pane::Links => " links ".to_owned(),
+            Pane::Rules => " rules ".to_owned(),
         };
     };
     let instance = one_line(&seen.name);
@@ -184,6 +198,11 @@ fn pane_title(view: &View, pane: Pane) -> String {
             let app = view.app().filter(|_| view.is_narrowed).map(|app| one_line(&app.name));
             let of = app.map_or(instance, |app| format!("app {app}"));
             format!(" links of {of}: {}, by {sort} ", view.links().len())
+        }
+        Pane::Rules => {
+            let (all, kept) = (seen.rules_in_all, seen.rules.len());
+            let only = if kept < all { format!(", the busiest {kept}") } else { String::new() };
+            format!(" rules of {instance}: {all}{only}, by {sort} ")
         }
     }
 }

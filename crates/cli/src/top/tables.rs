@@ -1,5 +1,6 @@
 //! What is told of instances, apps and links, as tables.
 
+use super::rules::RuleRates;
 use super::watch::Seen;
 use crate::lasting::Lasting;
 use crate::table::{Column, Table};
@@ -116,6 +117,29 @@ fn link_rates<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
             share(link.fill),
             number(link.queued() as f64),
             marked(link.drops_per_s, &link.drops),
+        ]);
+    }
+    table
+}
+
+/// Rules of a wall, a row each.
+pub(super) fn rules(rows: &[RuleRates]) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("RULE", 16, 0),
+        Column::right("LINE", 5, 3),
+        Column::left("VERDICT", 7, 1),
+        Column::right("PPS", 6, 0),
+        Column::right("BIT/S", 6, 4),
+        Column::right("PACKETS", 8, 2),
+    ]);
+    for rule in rows {
+        table.push(vec![
+            rule.rule.clone(),
+            rule.line.to_string(),
+            rule.verdict.clone(),
+            rate(rule.packets_per_s),
+            rate(rule.bits_per_s),
+            number(rule.packets as f64),
         ]);
     }
     table

@@ -1,5 +1,6 @@
 //! Screens as text, at several sizes, and what keys do to them.
 
+use super::rules::RuleRates;
 use super::screen;
 use super::view::{Action, Pane, View};
 use super::watch::{Moment, Seen};
@@ -109,7 +110,17 @@ fn edge(packets_per_s: f64) -> Seen {
     };
     let (path, name) = (PathBuf::from("edge.4711.counters"), "edge".to_owned());
     let (uptime, lasting) = (Some(Duration::from_secs(3725)), Lasting::default());
-    Seen { path, name, pid: 4711, state: State::Running, uptime, rates, lasting }
+    Seen {
+        path,
+        name,
+        pid: 4711,
+        state: State::Running,
+        uptime,
+        rates,
+        lasting,
+        rules: Vec::new(),
+        rules_in_all: 0,
+    }
 }
 
 fn crashed() -> Seen {
@@ -142,7 +153,8 @@ fn crashed() -> Seen {
         ..Rates::default()
     };
     let (path, name) = (PathBuf::from("lab.99.counters"), "lab\x1b[2J".to_owned());
-    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates, lasting: Lasting::default() }
+    let (lasting, rules) = (Lasting::default(), Vec::new());
+    Seen { path, name, pid: 99, state: State::Crashed, uptime: None, rates, lasting, rules, rules_in_all: 0 }
 }
 
 fn moment(second: u64, instances: Vec<Seen>) -> Moment {
@@ -204,6 +216,48 @@ fn screens_look_as_they_should() {
     let moment = moment(0, vec![edge(1e6), crashed()]);
     golden("once", &once::in_words(&moment, None));
     golden("once-narrow", &once::in_words(&moment, Some(40)));
+}
+
+#[test]
+fn of_a_wall_the_busiest_rules_are_seen() {
+    let rule = |number: usize| RuleRates {
+        number,
+        line: number as u64 + 2,
+        verdict: "drop".to_owned(),
+        rule: format!("udp port {number} => drop"),
+        packets: number as u64,
+        bytes: 60 * number as u64,
+        packets_per_s: Some((number % 1000) as f64),
+        bits_per_s: None,
+    };
+    let rules: Vec<RuleRates> = (0..10_000).map(rule).collect();
+    let wall = Seen { rules_in_all: rules.len(), rules, ..edge(1e6) };
+    let text = once::in_words(&moment(0, vec![wall.clone()]), None);
+    assert!(
+        text.contains("udp port 9999 => drop") && text.ends_with("and 9960 rules, less busy\n"),
+        "{text}"
+    );
+    let mut view = View::new(Duration::from_secs(1), false);
+    view.push(moment(0, vec![wall]));
+    let screen = drawn(&view, 80, 40);
+    assert!(screen.contains("rules of edge: 10000, the busiest 256, by rate"), "{screen}");
+    let at = |port: u32| screen.find(&format!("udp port {port} =>"));
+    assert!(
+        at(9999).is_some() && at(9999) < at(8999) && at(9998).is_none_or(|later| at(999) < Some(later)),
+        "{screen}"
+    );
+    (0..3).for_each(|_| _ = view.act(Action::NextPane));
+    view.act(Action::Down);
+    assert!(drawn(&view, 80, 40).contains(">udp port 8999"), "{}", drawn(&view, 80, 40));
+    view.act(Action::NextSort);
+    assert!(drawn(&view, 80, 40).contains("by name"));
+    view.act(Action::NextPane);
+    assert_eq!(view.focus, Pane::Instances);
+    for (width, height) in
+        (0..100).step_by(9).flat_map(|width| (0..34).step_by(3).map(move |height| (width, height)))
+    {
+        drawn(&view, width, height);
+    }
 }
 
 #[test]

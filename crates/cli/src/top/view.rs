@@ -1,5 +1,6 @@
 //! What the screen shows, apart from how: the history, the moment looked at, what is selected and how it is sorted.
 
+use super::rules::{self, RuleRates};
 use super::watch::{Moment, Seen};
 use observe::{AppRates, History, LinkRates};
 use std::cmp::Ordering;
@@ -23,9 +24,11 @@ pub(super) struct View {
     /// The names of the app and the link that are.
     app: Option<String>,
     link: Option<String>,
+    /// The number of the rule that is selected.
+    rule: Option<usize>,
     /// Whether only links of the selected app are shown.
     pub(super) is_narrowed: bool,
-    sorts: [Sort; 3],
+    sorts: [Sort; 4],
     pub(super) is_helping: bool,
     pub(super) interval: Duration,
     pub(super) has_colour: bool,
@@ -39,6 +42,7 @@ pub(super) enum Pane {
     Instances,
     Apps,
     Links,
+    Rules,
 }
 
 /// By what rows are sorted.
@@ -77,8 +81,9 @@ impl View {
             instance: None,
             app: None,
             link: None,
+            rule: None,
             is_narrowed: false,
-            sorts: [Sort::Name, Sort::Cpu, Sort::Rate],
+            sorts: [Sort::Name, Sort::Cpu, Sort::Rate, Sort::Rate],
             is_helping: false,
             interval,
             has_colour,
@@ -87,7 +92,8 @@ impl View {
     }
 
     /// Adds what was seen just now. While paused, the moment looked at stays, unless it is forgotten.
-    pub(super) fn push(&mut self, moment: Moment) {
+    pub(super) fn push(&mut self, mut moment: Moment) {
+        moment.instances.iter_mut().for_each(rules::keep_busiest);
         let weight = moment.weight();
         let gone = self.history.push(moment, weight);
         self.paused_at = self.paused_at.map(|at| at.saturating_sub(gone));
@@ -102,8 +108,8 @@ impl View {
             Action::Pause => self.paused_at = if self.is_paused() { None } else { self.latest() },
             Action::Back => self.step(|at| at.saturating_sub(1)),
             Action::Forward => self.step(|at| at + 1),
-            Action::NextPane => self.focus = self.focus.next(),
-            Action::PreviousPane => self.focus = self.focus.next().next(),
+            Action::NextPane => self.focus = self.pane_after(1),
+            Action::PreviousPane => self.focus = self.pane_after(self.panes().len() - 1),
             Action::Up => self.select(|at| at.saturating_sub(1)),
             Action::Down => self.select(|at| at + 1),
             Action::Narrow => self.is_narrowed = self.focus == Pane::Apps && !self.is_narrowed,
@@ -112,6 +118,24 @@ impl View {
             Action::NextSort => self.sorts[self.focus as usize] = self.sort().next(self.focus),
         }
         true
+    }
+
+    /// The panes that there are: a wall has rules.
+    fn panes(&self) -> &'static [Pane] {
+        const ALL: &[Pane] = &[Pane::Instances, Pane::Apps, Pane::Links, Pane::Rules];
+        if self.has_rules() { ALL } else { &ALL[..3] }
+    }
+
+    /// Whether the selected instance is a wall that has told of its rules.
+    pub(super) fn has_rules(&self) -> bool {
+        self.instance().is_some_and(|seen| !seen.rules.is_empty())
+    }
+
+    /// The pane so many after the one in focus.
+    fn pane_after(&self, count: usize) -> Pane {
+        let panes = self.panes();
+        let at = panes.iter().position(|&pane| pane == self.focus).unwrap_or_default();
+        panes[(at + count) % panes.len()]
     }
 
     fn latest(&self) -> Option<usize> {
@@ -212,6 +236,15 @@ impl View {
         rows
     }
 
+    /// The rules of the selected instance, sorted.
+    pub(super) fn rules(&self) -> Vec<RuleRates> {
+        let mut rows = self.instance().map_or(Vec::new(), |seen| seen.rules.clone());
+        if self.sort_of(Pane::Rules) != Sort::Name {
+            rules::busiest(&mut rows);
+        }
+        rows
+    }
+
     /// The index of the selected row of a pane.
     pub(super) fn selected(&self, pane: Pane) -> usize {
         let at = match pane {
@@ -220,6 +253,7 @@ impl View {
             }
             Pane::Apps => self.apps().iter().position(|app| Some(&app.name) == self.app.as_ref()),
             Pane::Links => self.links().iter().position(|link| Some(&link.name) == self.link.as_ref()),
+            Pane::Rules => self.rules().iter().position(|rule| Some(rule.number) == self.rule),
         };
         at.unwrap_or(0)
     }
@@ -240,6 +274,10 @@ impl View {
                 let rows = self.links();
                 self.link = rows.get(at.min(rows.len().saturating_sub(1))).map(|link| link.name.clone());
             }
+            Pane::Rules => {
+                let rows = self.rules();
+                self.rule = rows.get(at.min(rows.len().saturating_sub(1))).map(|rule| rule.number);
+            }
         }
     }
 
@@ -253,20 +291,11 @@ impl View {
     }
 }
 
-impl Pane {
-    fn next(self) -> Self {
-        match self {
-            Pane::Instances => Pane::Apps,
-            Pane::Apps => Pane::Links,
-            Pane::Links => Pane::Instances,
-        }
-    }
-}
-
 impl Sort {
     fn next(self, pane: Pane) -> Self {
         match self {
-            Sort::Name if pane == Pane::Links => Sort::Rate,
+            Sort::Name if matches!(pane, Pane::Links | Pane::Rules) => Sort::Rate,
+            Sort::Rate if pane == Pane::Rules => Sort::Name,
             Sort::Name => Sort::Cpu,
             Sort::Cpu => Sort::Rate,
             Sort::Rate => Sort::Drops,

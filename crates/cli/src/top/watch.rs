@@ -1,5 +1,6 @@
 //! Looking at instances again and again.
 
+use super::rules::{RuleRates, RulesBefore};
 use crate::exit::Failure;
 use crate::instances;
 use crate::lasting::Lasting;
@@ -34,6 +35,10 @@ pub(super) struct Seen {
     pub(super) rates: Rates,
     /// Turns that last, if it runs.
     pub(super) lasting: Lasting,
+    /// Those of a wall, in the order of its policy.
+    pub(super) rules: Vec<RuleRates>,
+    /// How many it has, of which the busiest may be left here.
+    pub(super) rules_in_all: usize,
 }
 
 /// Looks, and remembers what it saw the time before.
@@ -42,12 +47,13 @@ pub(super) struct Watch {
     which: Option<String>,
     began: Instant,
     before: BTreeMap<PathBuf, Sample>,
+    rules: RulesBefore,
 }
 
 impl Watch {
     /// Watches instances of a name or process, or all.
     pub(super) fn new(which: Option<String>) -> Self {
-        Watch { which, began: Instant::now(), before: BTreeMap::new() }
+        Watch { which, began: Instant::now(), before: BTreeMap::new(), rules: RulesBefore::default() }
     }
 
     /// The first look; it is the user's fault if what was named is not there.
@@ -87,13 +93,15 @@ impl Watch {
         };
         self.before.insert(path.clone(), sample);
         let lasting = Lasting::of(&rates, state, at_unix_ns);
-        Seen { path, name, pid, state, uptime, rates, lasting }
+        let rules = self.rules.compare(&path, state, &rates, self.began.elapsed());
+        let rules_in_all = rules.len();
+        Seen { path, name, pid, state, uptime, rates, lasting, rules, rules_in_all }
     }
 }
 
 impl Moment {
     /// A measure of the memory it takes.
     pub(super) fn weight(&self) -> usize {
-        1 + self.instances.iter().map(|seen| seen.rates.weight()).sum::<usize>()
+        1 + self.instances.iter().map(|seen| seen.rates.weight() + seen.rules.len()).sum::<usize>()
     }
 }

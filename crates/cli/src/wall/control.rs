@@ -1,7 +1,7 @@
 //! What a running wall is asked on its control socket, and reloads, for which SIGHUP asks as well.
 
 use super::check::written;
-use super::{policy, run};
+use super::{policy, run, why};
 use crate::args::ControlArgs;
 use crate::control;
 use crate::exit::{Failure, Outcome};
@@ -12,6 +12,9 @@ use classify::lists::{Change, ChangedLists};
 use pflang::LinkType;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -138,7 +141,8 @@ impl Reloader {
             }
             Some("reload") => self.reload().unwrap_or_else(|failure| control::failed(&failure)),
             Some("set") => change::answered(request, |name, change| self.change(name, change)),
-            _ => control::error("there is no such command; there are `stats`, `reload` and `set`"),
+            Some("why") => why::answer(request, &self.0.control),
+            _ => control::error("there is no such command; there are `stats`, `reload`, `set` and `why`"),
         }
     }
 
@@ -170,6 +174,30 @@ impl Reloader {
     fn lists(&self) -> MutexGuard<'_, ChangedLists> {
         self.0.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Sends bytes to the control socket of a wall that stands still: for fuzzing. There is an answer, a line of JSON, whatever they are.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    const TEXT: &str = "rules = 'src host in @known => accept'\nsets.known = ['192.0.2.1']\n";
+    let policy = Policy::read(TEXT, Path::new("")).expect("a policy");
+    let control = Control::new(Arc::new(policy), false);
+    // There is no such file, so that no reload waits for the wall.
+    let answers = Reloader::new(Path::new("/nowhere/policy.toml"), &control, false).answers();
+    let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+    let answer = thread::scope(|scope| {
+        let asks = scope.spawn(move || {
+            // Who has answered a long line does not read the rest.
+            let _ = ours.write_all(bytes).and_then(|()| ours.shutdown(Shutdown::Write));
+            let mut answer = String::new();
+            ours.read_to_string(&mut answer).map(|_| answer)
+        });
+        control::answer_one(&theirs, &answers).expect("an answer");
+        drop(theirs);
+        asks.join().expect("no panic").expect("an answer")
+    });
+    let answer: Value = serde_json::from_str(&answer).expect("a line of JSON");
+    assert!(answer["type"].is_string(), "{answer}");
 }
 
 /// How many rules are in one policy and not in the other, either way.
@@ -212,12 +240,19 @@ fn reloaded(answer: &Value) -> String {
 
 /// Sends a request to a wall.
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
-    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given";
-    let answer = control::request(&args.control, "wall", HELP, &json!({ "cmd": command }))?;
+    let answer = asked(&args.control, &json!({ "cmd": command }))?;
     match control::why_refused(&answer) {
         Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
         None => Ok(answer),
     }
+}
+
+/// The answer of a wall, by its socket or its name.
+pub(super) fn asked(wall: &Path, request: &Value) -> Result<Value, Failure> {
+    const HELP: &str = "it is the socket that `sluss wall run --inline IN OUT --control SOCKET` was given, or the name of the wall as `sluss ps` has it";
+    let is_path = wall.exists() || wall.components().count() > 1;
+    let socket = if is_path { wall.to_owned() } else { change::socket(&wall.to_string_lossy())? };
+    control::request(&socket, "wall", HELP, request)
 }
 
 /// Runs `sluss wall reload`.

@@ -18,6 +18,7 @@
 //! ```
 
 use super::control::Reloader;
+use super::eve::EveTo;
 use super::records::Records;
 use super::run::{object, report};
 use crate::args::WallRunArgs;
@@ -25,15 +26,18 @@ use crate::confine::{Confinement, folder_of};
 use crate::control::Server;
 use crate::ended::Ended;
 use crate::exit::{Failure, Outcome};
+use crate::instances;
 use crate::message::Message;
 use crate::notices::Announcer;
 use crate::reader::print_at_end;
+use crate::set::change::of_counters;
 use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
 use apps::{Join, Rss, SpreadBy};
+use engine::shm::runtime;
 use engine::{Config, ConfigureError, Engine, Graph, Settings};
 use io::nfqueue::Fail;
-use io::{AfPacket, Nfqueue};
+use io::{AfPacket, Nfqueue, Tap};
 use rustix::thread::CapabilitySet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,7 +73,7 @@ impl<'a> Place<'a> {
 
     fn graph(&self, args: &WallRunArgs, control: &Control) -> Result<Graph, Failure> {
         match self {
-            Place::Devices(south, north) => between(south, north, args.workers.into(), control),
+            Place::Devices(south, north) => between((south, north), args.workers.into(), &args.tap, control),
             Place::Queue(queue) => behind(*queue, args, control),
         }
     }
@@ -106,20 +110,24 @@ pub(super) fn run(
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
     let workers = usize::from(args.workers);
-    let control = Control::for_workers(Arc::clone(policy), workers);
-    let mut records = Records::open(policy)?;
+    let eve = args.eve.as_ref().or(policy.settings().records.eve.as_ref());
+    let control = Control::for_workers(Arc::clone(policy), workers, eve.is_some());
+    let mut records = Records::open(eve, policy)?;
     let graph = place.graph(args, &control)?;
-    let usual = Settings::new().map_err(Failure::no_engine)?;
+    let name = args.name.clone().unwrap_or_else(|| instances::name_after(&args.policy, "wall"));
+    let counters = instances::counters(&name, terminal)?;
+    let usual = Settings::with_counters(counters);
     let settings = Settings { workers, packets: Settings::packets_for(&graph), ..usual };
     let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
     engine.configure(&graph).map_err(|error| refused(&error))?;
     let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
-    let server = args.control.as_deref().map(Server::bind).transpose()?;
+    let servers = servers(args, &name, terminal)?;
     // Threads that begin from here on inherit what is left.
     confinement(args, place, policy).enter(terminal)?;
     let signals = signals::caught(signals::ENDING_GRAPHS)?;
     let mut hangup = Hangup::caught()?;
-    let _server = server.map(|server| server.serve(reloader.answers())).transpose()?;
+    let served = servers.into_iter().map(|server| server.serve(reloader.answers()));
+    let _served = served.collect::<Result<Vec<_>, _>>()?;
     let begin = Instant::now();
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
@@ -164,12 +172,25 @@ pub(super) fn run(
     ended.outcome(printed, signals.signal())
 }
 
+/// The control sockets: one beside the counters, where `sluss top` asks, and the one that was asked for.
+fn servers(args: &WallRunArgs, name: &str, terminal: &Terminal) -> Result<Vec<Server>, Failure> {
+    let own = runtime::folder().map_err(|error| Failure::world(format_args!("no control socket: {error}")));
+    let own = own.map(|folder| of_counters(&folder.join(runtime::file_name(name, std::process::id()))));
+    let own = own.and_then(|path| Server::bind(&path)).inspect_err(|failure| {
+        let why = format_args!("`sluss top` will not see the rules: {}", failure.message.what());
+        terminal.tell(&Message::warning(why));
+    });
+    let wanted = args.control.as_deref().map(Server::bind).transpose()?;
+    Ok(own.into_iter().chain(wanted).collect())
+}
+
 fn confinement(args: &WallRunArgs, place: &Place<'_>, policy: &Policy) -> Confinement {
     let folder = folder_of(&args.policy);
     let mut read: Vec<PathBuf> = policy.files().map(|file| folder_of(&folder.join(file))).collect();
     read.push(folder);
     let mut write: Vec<PathBuf> = engine::shm::runtime::folder().into_iter().collect();
-    write.extend(policy.settings().records.eve.as_deref().map(folder_of));
+    let eve = args.eve.as_ref().or(policy.settings().records.eve.as_ref());
+    write.extend(eve.and_then(|eve| EveTo::of(eve).file()).map(|file| folder_of(&file)));
     write.extend(args.control.as_deref().map(folder_of));
     let needed = match place {
         Place::Devices(..) => CapabilitySet::empty(),
@@ -187,8 +208,23 @@ fn confinement(args: &WallRunArgs, place: &Place<'_>, policy: &Policy) -> Confin
 }
 
 /// Both devices, and the wall between them: one for each worker.
-fn between(south: &str, north: &str, workers: usize, control: &Control) -> Result<Graph, Failure> {
+fn between(
+    (south, north): (&str, &str),
+    workers: usize,
+    taps: &[String],
+    control: &Control,
+) -> Result<Graph, Failure> {
     let mut graph = Graph::new();
+    if let Some(other) = taps.iter().find(|tap| ![south, north].contains(&tap.as_str())) {
+        let why = format!("`--tap {other}` is neither of the devices of `--inline {south} {north}`");
+        return Err(
+            Failure::user(why).help(format!("sluss wall run POLICY --inline {other} {north} --tap {other}"))
+        );
+    }
+    if let Some(tap) = taps.first().filter(|_| workers > 1) {
+        let why = format!("`--tap {tap}`: a TAP device has one queue, which several workers cannot share");
+        return Err(Failure::user(why).help("leave out `--workers`"));
+    }
     let sides = [("south", south), ("north", north)];
     for worker in 0..workers {
         let name = |app: &str| if workers == 1 { app.to_owned() } else { format!("{app}_{worker}") };
@@ -200,13 +236,16 @@ fn between(south: &str, north: &str, workers: usize, control: &Control) -> Resul
         };
         let mut apps = vec![(name("wall"), Config::new(wall))];
         for (at, (side, device)) in sides.into_iter().enumerate() {
-            let socket = AfPacket {
-                device: device.to_owned(),
-                promiscuous: true,
-                fanout: (workers > 1).then(|| fanout_group(at)),
-                ..AfPacket::default()
+            let config = match taps.iter().any(|tap| tap == device) {
+                true => Config::new(Tap { name: device.to_owned(), mtu: None }),
+                false => Config::new(AfPacket {
+                    device: device.to_owned(),
+                    promiscuous: true,
+                    fanout: (workers > 1).then(|| fanout_group(at)),
+                    ..AfPacket::default()
+                }),
             };
-            apps.push((name(side), Config::new(socket)));
+            apps.push((name(side), config));
             if workers > 1 {
                 apps.push((name(&format!("{side}_spread")), Config::new(spread())));
                 apps.push((name(&format!("{side}_join")), Config::new(Join {})));

@@ -2,6 +2,7 @@
 
 mod check;
 mod control;
+mod eve;
 mod exact;
 mod filter;
 mod import;
@@ -16,6 +17,8 @@ mod spy;
 mod test;
 mod view;
 mod why;
+
+pub use control::fuzz as fuzz_control;
 
 use crate::args::WallArgs;
 use crate::exit::{Failure, Outcome};

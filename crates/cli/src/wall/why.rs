@@ -2,19 +2,25 @@
 
 use super::policy;
 use super::replay::Replay;
-use crate::args::WallWhyArgs;
+use crate::args::{At, LanguageArgs, WallWhyArgs};
+use crate::control;
 use crate::exit::{Failure, Outcome};
+use crate::language;
 use crate::terminal::{self, Terminal};
-use serde_json::json;
+use pflang::LinkType;
+use serde_json::{Value, json};
 use std::fmt::Write;
-use wall::judge::{basis_in_words, basis_object};
-use wall::policy::{AskedPart, AskedRule};
+use std::time::Duration;
+use wall::control::Control;
+use wall::judge::{Evidence, basis_in_words, basis_object};
+use wall::policy::{AskedPart, AskedRule, Policy};
 
 /// Runs the command.
 pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let Some(number) = args.number else { return of_running(args) };
     let policy = policy::read(&args.policy, terminal.colour_stderr)?;
     let mut replay = Replay::new(&policy, None)?;
-    replay.judge.want_evidence(args.number);
+    replay.judge.want_evidence(number);
     let (mut evidence, mut count) = (None, 0);
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
     let captures = [args.capture.clone()];
@@ -27,54 +33,109 @@ pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Fa
         if let Some(damage) = replayed.damage {
             return Err(damage);
         }
-        return Err(Failure::user(format_args!(
-            "there is no packet {}: the capture has {count}",
-            args.number
-        )));
+        return Err(Failure::user(format_args!("there is no packet {number}: the capture has {count}")));
     };
-    let rules = evidence.rules(&policy).map_err(Failure::user)?;
-    let facts = evidence.facts(&policy);
-    if args.json {
-        let rules: Vec<_> = rules
-            .iter()
-            .map(|rule| {
-                let parts = rule.parts.iter().map(|part| json!({ "test": part.text, "holds": part.holds }));
-                let parts: Vec<_> = parts.collect();
-                json!({ "line": rule.line, "rule": rule.text, "holds": rule.holds, "asked": parts })
-            })
-            .collect();
-        let object = json!({
-            "v": 1,
-            "type": "wall.why",
-            "packet": args.number,
-            "verdict": evidence.verdict.action.name(),
-            "basis": basis_object(evidence.verdict.basis, &policy),
-            "stateless": evidence.is_stateless,
-            "flow": evidence.flow.as_ref().map(|flow| wall::report::object(flow, dpi::protocol::Naming::Ndpi)),
-            "facts": facts.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
-            "rules": rules,
-        });
-        terminal::print(&format!("{object}\n"))?;
-        return Ok(Outcome::Done);
+    let object = object(&evidence, &policy, Some(number)).map_err(Failure::user)?;
+    let text = if args.json {
+        format!("{object}\n")
+    } else {
+        in_words(&evidence, &policy, Some(number)).map_err(Failure::user)?
+    };
+    terminal::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// Asks a wall that runs about the next packet that matches a filter.
+fn of_running(args: &WallWhyArgs) -> Result<Outcome, Failure> {
+    let filter = args.capture.to_string_lossy();
+    let answer = super::control::asked(&args.policy, &json!({ "cmd": "why", "filter": filter })).map_err(
+        |failure| failure.help("of a capture, `-n N` names the packet: `sluss wall why POLICY CAPTURE -n 1`"),
+    )?;
+    if let Some(why) = control::why_refused(&answer) {
+        return Err(Failure::user(why));
     }
+    let text = answer["text"].as_str().unwrap_or_default();
+    let text = if args.json { format!("{answer}\n") } else { text.to_owned() };
+    terminal::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// How long a packet is waited for that matches.
+const COMES_WITHIN: Duration = Duration::from_secs(5);
+
+/// The answer of a wall that runs.
+pub(super) fn answer(request: &Value, control: &Control) -> Value {
+    let filter = request["filter"].as_str().unwrap_or_default();
+    let compiler = |linktype| language::compiler(linktype, &LanguageArgs::default(), At::Interp);
+    // Devices bring Ethernet frames, a queue packets of IP.
+    let raw = compiler(LinkType::RAW).compile(filter).ok();
+    let compiler = compiler(LinkType::EN10MB);
+    let filters: Vec<pflang::Filter> = match compiler.compile(filter) {
+        Ok(filter) => raw.into_iter().chain([filter]).collect(),
+        Err(error) => {
+            return control::error(&format!(
+                "the filter does not compile\n{}",
+                compiler.help(&error).render(pflang::Colours::None)
+            ));
+        }
+    };
+    let Some((evidence, policy)) = control.explain_next(filters, COMES_WITHIN) else {
+        return control::error("no packet that matches has come within 5 seconds");
+    };
+    match (object(&evidence, &policy, None), in_words(&evidence, &policy, None)) {
+        (Ok(mut object), Ok(text)) => {
+            object["text"] = text.into();
+            object
+        }
+        (Err(error), _) | (_, Err(error)) => control::error(&error.to_string()),
+    }
+}
+
+/// What a verdict rests on, for programs.
+fn object(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result<Value, pflang::Error> {
+    let rule = |rule: &AskedRule| {
+        let parts = rule.parts.iter().map(|part| json!({ "test": part.text, "holds": part.holds }));
+        let parts: Vec<_> = parts.collect();
+        json!({ "line": rule.line, "rule": rule.text, "holds": rule.holds, "asked": parts })
+    };
+    let rules: Vec<_> = evidence.rules(policy)?.iter().map(rule).collect();
+    let facts = evidence.facts(policy);
+    Ok(json!({
+        "v": 1,
+        "type": "wall.why",
+        "packet": packet,
+        "verdict": evidence.verdict.action.name(),
+        "basis": basis_object(evidence.verdict.basis, policy),
+        "stateless": evidence.is_stateless,
+        "flow": evidence.flow.as_ref().map(|flow| wall::report::object(flow, dpi::protocol::Naming::Ndpi)),
+        "facts": facts.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
+        "rules": rules,
+    }))
+}
+
+/// The same for people.
+fn in_words(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result<String, pflang::Error> {
+    let rules = evidence.rules(policy)?;
+    let packet = match packet {
+        Some(number) => format!("packet {number}"),
+        None => wire::summarize(evidence.linktype, &evidence.frame, evidence.wire_len).to_string(),
+    };
     let mut text = format!(
-        "packet {} is {}: {}\n",
-        args.number,
+        "{packet} is {}: {}\n",
         past(evidence.verdict.action),
-        basis_in_words(evidence.verdict.basis, &policy)
+        basis_in_words(evidence.verdict.basis, policy)
     );
     if let Some(flow) = &evidence.flow {
         let _ = writeln!(text, "\nits flow: {} {} > {}", flow.transport_name(), flow.ends[0], flow.ends[1]);
     }
-    facts.iter().for_each(|(name, value)| {
+    evidence.facts(policy).iter().for_each(|(name, value)| {
         let _ = writeln!(text, "  {name:<11} {value}");
     });
     if !rules.is_empty() {
         text += "\nthe rules, in their order:\n";
         rules.iter().for_each(|rule| text += &told(rule));
     }
-    terminal::print(&text)?;
-    Ok(Outcome::Done)
+    Ok(text)
 }
 
 fn past(action: wall::rules::Action) -> &'static str {

@@ -139,6 +139,8 @@ impl Roles {
     /// wait, and called again in the same breath when it has left some and filled a link. Others are given no more than their outputs take, if
     /// they send one packet for each.
     pub const ROOM: Roles = Roles(16);
+    /// No turn: the app compares what waits at its inputs, so that a [trace](crate::Trace) shows it all of it at a time.
+    pub const TOGETHER: Roles = Roles(32);
 
     /// These roles and those.
     pub const fn and(self, other: Roles) -> Roles {

@@ -91,6 +91,7 @@ impl Engine {
     /// When an option is wrong or a new app does not start: then nothing has changed.
     pub fn configure(&mut self, graph: &Graph) -> Result<Changes, ConfigureError> {
         self.check(graph)?;
+        self.end_trace();
         self.workers.iter_mut().for_each(Worker::stood);
         let mut changes = Changes::default();
         let heirs = self.heirs(graph)?;

@@ -10,6 +10,7 @@ mod placement;
 mod rebalancer;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod trace;
 
 pub use configure::{Changes, ConfigureError};
 pub use rebalancer::Rebalancer;
@@ -226,7 +227,7 @@ impl Engine {
 
     /// One breath of each worker, on this thread. Returns whether anything moved.
     pub fn breathe(&mut self) -> bool {
-        self.workers.iter_mut().fold(false, |moved, worker| worker.breathe() | moved)
+        self.workers.iter_mut().fold(false, |moved, worker| worker.breathe_once() | moved)
     }
 
     /// Breathes until `go_on` returns false, which is asked about every millisecond, or nothing is left to do: every app

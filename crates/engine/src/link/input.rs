@@ -144,6 +144,27 @@ impl Input {
         self.tail.wrapping_sub(self.next)
     }
 
+    /// A turn begins that is shown no more than `count` of the packets that are here. Returns how many these are.
+    pub(crate) fn begin_with(&mut self, count: u32) -> u32 {
+        let shown = self.begin().min(count);
+        if shown < self.tail.wrapping_sub(self.next) {
+            self.tail = self.next.wrapping_add(shown);
+            self.bytes.taken = None;
+        }
+        shown
+    }
+
+    /// The packets that were sent last, `count` at most, the oldest first.
+    pub(crate) fn newest(&self, count: u64) -> impl Iterator<Item = &Packet> {
+        let tail = self.ring.tail();
+        let count = tail.wrapping_sub(self.next).min(u32::try_from(count).unwrap_or(u32::MAX));
+        (0..count).map(move |index| {
+            let position = tail.wrapping_sub(count - index);
+            // SAFETY: the slots from `next` to the ring's tail hold packets and are ours until the turn ends, which needs `&mut self`.
+            unsafe { self.ring.slots(position, 1).as_ref() }
+        })
+    }
+
     /// Another turn begins in the same breath. What has come since the first is for the next breath, unless the sender pushes before the
     /// receiver: what goes round in a loop would have no end. Returns how many packets are here, and whether more than before.
     pub(crate) fn begin_again(&mut self) -> (u32, bool) {

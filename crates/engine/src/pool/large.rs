@@ -63,6 +63,11 @@ impl Large {
         self.chunks.as_ref().map_or(0, |chunks| chunks.free.len())
     }
 
+    /// Those that are ready to be allocated.
+    pub(super) fn free(&self) -> &[Packet] {
+        self.chunks.as_ref().map_or(&[], |chunks| &chunks.free)
+    }
+
     /// A packet whose bytes, length and metadata are those of its last use.
     pub(super) fn allocate(&mut self) -> Option<Packet> {
         let chunks = self.mapped()?;

@@ -45,6 +45,7 @@ use crate::shm::Counter;
 use large::Large;
 use packet::PREFETCHED;
 use region::{Region, Size, Start};
+use std::collections::HashSet;
 use std::io;
 use std::ptr::NonNull;
 
@@ -481,6 +482,12 @@ impl Pool {
         if self.has_travelled || !self.region.owns(std::slice::from_ref(first)) {
             packets.iter().for_each(packet::prefetch_front);
         }
+    }
+
+    /// Those of these [chunks](Packet::chunk) that are ready to be allocated.
+    pub(crate) fn free_among(&self, chunks: &HashSet<usize>) -> HashSet<usize> {
+        let free = self.free.iter().chain(self.large.free());
+        free.map(Packet::chunk).filter(|chunk| chunks.contains(chunk)).collect()
     }
 
     /// The engine whose packets these are.

@@ -97,6 +97,12 @@ impl Orphans {
         ANY.get()
     }
 
+    /// Shows the packets that links have refused on this thread since the last sweep.
+    pub(crate) fn refused(mut show: impl FnMut(&Packet)) {
+        let is_counted = |(who, _): &&(u32, ManuallyDrop<Packet>)| *who == COUNTED;
+        LIST.with(|list| list.0.borrow().iter().filter(is_counted).for_each(|(_, packet)| show(packet)));
+    }
+
     /// Hands over packets of an engine that were abandoned on this thread, or on threads that have ended: whose they were,
     /// and the packet. Those of other engines are left for them.
     pub(crate) fn sweep(engine: u64, mut take: impl FnMut(Whose, Packet)) {

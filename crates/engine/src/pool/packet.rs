@@ -111,6 +111,11 @@ impl Packet {
         returns::send(self);
     }
 
+    /// What tells its memory from that of any other packet that there is now: the same while the packet changes where it is.
+    pub(crate) fn chunk(&self) -> usize {
+        region::chunk_of(self.0).addr().get()
+    }
+
     pub(super) fn as_ptr(&self) -> NonNull<RawPacket> {
         self.0
     }

@@ -19,6 +19,7 @@
 //! | `failures.rs` | apps that panic, stop or change, and the packets that they leave |
 //! | `run.rs`, `rest.rs` | breaths until the end of a run, and sleep between them |
 //! | `gauges.rs`, `load.rs`, `usual.rs`, `time.rs` | what is counted and measured meanwhile |
+//! | `trace/` | breaths in which packets are followed |
 //! | `task/` | one app on its worker |
 //! | `control.rs` | messages between a running engine and its workers |
 
@@ -34,6 +35,7 @@ mod schedule;
 mod state;
 mod task;
 mod time;
+mod trace;
 mod turns;
 mod usual;
 
@@ -42,6 +44,7 @@ pub(crate) use restarts::Restarts;
 pub use state::AppState;
 pub use task::LastWords;
 pub(crate) use task::{Method, Outlook, Task};
+pub use trace::{Trace, TraceChange, TraceEvent, TracePacket, TraceStep, TraceTotals};
 
 use crate::clock::Clock;
 use crate::pool::{Orphans, Pool};
@@ -54,6 +57,7 @@ pub(crate) use rest::Rest;
 use schedule::Schedule;
 use std::time::Instant;
 use time::ThreadTime;
+pub(crate) use trace::Follower;
 
 use usual::Measured;
 
@@ -87,6 +91,8 @@ pub(crate) struct Worker {
     /// When it ended its last breath, while it stands still.
     stopped: Option<Instant>,
     gauges: Gauges,
+    /// Follows packets, while somebody wants that.
+    pub(crate) follower: Option<Box<Follower>>,
     _record: Record,
 }
 
@@ -120,6 +126,7 @@ impl Worker {
             is_over: false,
             stopped: None,
             gauges,
+            follower: None,
             _record: record,
         }
     }
@@ -139,19 +146,19 @@ impl Worker {
 
     /// One breath: every app that pulls, then every app that got packets. Returns whether anything moved.
     pub(crate) fn breathe(&mut self) -> bool {
+        self.breath(Self::turns_by_count)
+    }
+
+    /// One breath, with these turns.
+    #[inline(always)]
+    fn breath(&mut self, turns: impl FnOnce(&mut Self, u64) -> bool) -> bool {
         let now_ns = self.advance();
         self.load.breath(now_ns);
         self.pool.stamp_time(self.clock.stamp_ns());
         self.pool.fetch_returns();
         self.breaths += 1;
         self.gauges.breaths.set(self.breaths);
-        let moved = if self.capture_time == CaptureTime::Awaited {
-            self.turns_before_time(now_ns)
-        } else if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
-            self.timed_turns(now_ns)
-        } else {
-            self.turns_of_breath::<turns::Usual>(now_ns)
-        };
+        let moved = turns(self, now_ns);
         self.load.moved(moved);
         if self.breaths.is_multiple_of(LOOKED_AFTER_EVERY) {
             self.publish_pool();
@@ -173,6 +180,18 @@ impl Worker {
         }
         self.gauges.turn_of.set(0);
         moved
+    }
+
+    /// The turns of a breath: most are like one another, some are timed.
+    #[inline(always)]
+    fn turns_by_count(&mut self, now_ns: u64) -> bool {
+        if self.capture_time == CaptureTime::Awaited {
+            self.turns_before_time(now_ns)
+        } else if self.breaths.is_multiple_of(TIMED_EVERY / 2) {
+            self.timed_turns(now_ns)
+        } else {
+            self.turns_of_breath::<turns::Usual>(now_ns)
+        }
     }
 
     pub(crate) fn breaths(&self) -> u64 {

@@ -13,7 +13,17 @@ use std::time::{Duration, Instant};
 
 impl Worker {
     /// Breathes until told to stop, or an app wants the run to end.
+    ///
+    /// PERF: whether packets are followed is asked once, here, and not in each breath.
     pub(crate) fn run(&mut self, control: &mut WorkerControl, busywait: bool) {
+        if self.follower.is_some() {
+            self.run_by(Self::breathe_following, control, busywait);
+        } else {
+            self.run_by(Self::breathe, control, busywait);
+        }
+    }
+
+    fn run_by(&mut self, breathe: impl Fn(&mut Self) -> bool, control: &mut WorkerControl, busywait: bool) {
         let (mut rest, mut awake) = (self.rest(), Awake::new(self.exchanged()));
         self.load.pause();
         self.stood();
@@ -21,7 +31,7 @@ impl Worker {
         self.is_over = false;
         control.begins(self.stopped.take().map_or(Duration::ZERO, |stopped| stopped.elapsed()));
         while !control.is_stopping() && !self.is_over {
-            if self.breathe() {
+            if breathe(self) {
                 rest.moved();
                 control.moved();
                 continue;

@@ -130,7 +130,11 @@ impl Worker {
         if self.clock.kind() == ClockKind::Wall {
             self.time.publish();
         }
-        self.turns::<Rare>(Method::Tick, Task::tick, now_ns);
+        if self.follower.is_some() {
+            self.following_ticks(now_ns);
+        } else {
+            self.turns::<Rare>(Method::Tick, Task::tick, now_ns);
+        }
         self.look_after_apps(now_ns);
     }
 }

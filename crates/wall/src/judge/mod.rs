@@ -454,6 +454,11 @@ impl Judge {
         self.wanted = Some(number);
     }
 
+    /// Keeps evidence about a packet of the next burst, by its number there, from 0.
+    pub fn want_evidence_of_next(&mut self, at: usize) {
+        self.want_evidence(self.packets + at as u64 + 1);
+    }
+
     /// What the verdict of that packet rests on.
     pub fn take_evidence(&mut self) -> Option<Evidence> {
         self.evidence.take()

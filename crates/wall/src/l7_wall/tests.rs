@@ -12,7 +12,7 @@ fn policy(text: &str) -> Arc<Policy> {
 
 /// A wall with this policy, which has seen the handshake of a connection.
 fn wall(text: &str) -> (Rig, Control) {
-    let control = Control::new(policy(text));
+    let control = Control::new(policy(text), false);
     let class = L7Wall { control: Some(control.clone()), ..L7Wall::default() };
     let ports = ["south", "north"];
     let mut rig = Rig::new(class, &ports, &ports);

@@ -7,10 +7,12 @@
 //! |---|---|
 //! | `mod.rs` | its place, and its turns |
 //! | `room.rs` | how many packets it is given, and when it is called again |
+//! | `apart.rs` | turns that are shown a part of what waits |
 //! | `life.rs` | how the app starts, fails, changes and stops |
 //! | `questions.rs` | what the app is asked between turns |
 //! | `counters.rs` | what the engine counts for it |
 
+mod apart;
 mod counters;
 mod life;
 mod questions;

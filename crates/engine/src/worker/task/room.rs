@@ -23,7 +23,7 @@ pub(in crate::worker) const AGAIN: u32 = 1 << 31;
 
 impl Plugs {
     /// The least that a link takes, of those that bound the app.
-    fn bound(&self) -> u32 {
+    pub(super) fn bound(&self) -> u32 {
         self.outputs.iter().map(Output::bound).min().unwrap_or(u32::MAX)
     }
 
@@ -114,16 +114,22 @@ impl Task {
 
     /// Lets the app push where nothing goes on: those of its links that are full are stuck, and do not count, if it has others.
     pub(in crate::worker) fn push_stuck(&mut self, breath: &mut Breath<'_>) -> Option<u32> {
-        self.left_at?;
-        let waiting = self.plugs.waiting();
-        if waiting == 0 || self.roles.has(Roles::ROOM) || !self.plugs.has_several_links() {
-            return None;
-        }
-        self.plugs.outputs.iter_mut().for_each(|output| output.find_stuck());
-        Some(self.push_bounded(breath, waiting))
+        self.find_stuck().then(|| self.push_bounded(breath, self.plugs.waiting()))
     }
 
-    fn again(&self) -> u32 {
+    /// Finds out which links are stuck. Returns whether the app can go on without them.
+    pub(super) fn find_stuck(&mut self) -> bool {
+        let goes_on = self.left_at.is_some()
+            && self.plugs.waiting() > 0
+            && !self.roles.has(Roles::ROOM)
+            && self.plugs.has_several_links();
+        if goes_on {
+            self.plugs.outputs.iter_mut().for_each(|output| output.find_stuck());
+        }
+        goes_on
+    }
+
+    pub(in crate::worker) fn again(&self) -> u32 {
         if self.left_at.is_some() { AGAIN } else { 0 }
     }
 }
