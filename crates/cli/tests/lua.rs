@@ -125,13 +125,18 @@ engine.configure(c)
 local apps = engine.app_table
 engine.main { done = function () return apps.lua.seen == 1000 end, no_report = true }
 engine.main { duration = 0.05, no_report = true }
-print(apps.lua.seen, apps.native:counters().delivered, link.stats(engine.link_table["tee.a -> truncate.input"]).rxpackets)
+-- A link between two native apps counts as all do.
+local stats = link.stats(engine.link_table["tee.a -> truncate.input"])
+print(apps.lua.seen, apps.native:counters().delivered, stats.rxpackets, stats.rxbytes, stats.txpackets, stats.txbytes, stats.txdrop)
 "#;
 
 #[test]
 fn native_apps_are_classes_and_no_packet_is_lost() {
     let output = program(MIXED, &[]);
-    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("1000\t1000\t1000\n", ""));
+    assert_eq!(
+        (stdout(&output).as_str(), stderr(&output).as_str()),
+        ("1000\t1000\t1000\t60000\t1000\t60000\t0\n", "")
+    );
     let output = program(
         "local n = require('sluss.apps') local c = config.new() config.app(c, 'f', n.filter, { filter = 'tcp prot 80' }) engine.configure(c)",
         &[],

@@ -180,6 +180,15 @@ impl Hosted {
         self.feeds[input].put(packet);
     }
 
+    /// Puts a burst into an input, for the next turn. Returns its bytes. What has no room is dropped.
+    #[inline]
+    pub fn feed(&mut self, input: usize, burst: Burst<'_>) -> u64 {
+        let feed = &mut self.feeds[input];
+        let before = feed.bytes();
+        feed.send(burst);
+        feed.bytes() - before
+    }
+
     /// Gives the app a turn, of at most `burst` packets for one that pulls.
     ///
     /// # Errors

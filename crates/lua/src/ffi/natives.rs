@@ -4,6 +4,7 @@ use super::core::Core;
 use super::layout::{Link, RING};
 use engine::host::{Host, Hosted, Turn};
 use engine::{Config, OptionValue, Packet, Roles};
+use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +22,10 @@ pub(super) struct Native {
     ports: [Vec<String>; 2],
     inputs: Vec<*mut Link>,
     outputs: Vec<*mut Link>,
+    /// By input: packets that were put there since its last turn without going over the link, and their bytes.
+    fed: Vec<(usize, u64)>,
+    /// By output: the native app that receives, and which of its inputs.
+    receivers: Vec<Option<(usize, usize)>>,
 }
 
 /// What native apps of a graph share.
@@ -28,6 +33,21 @@ pub(super) struct Native {
 pub(super) struct Natives {
     pub(super) host: Option<Host>,
     apps: Vec<Option<Native>>,
+}
+
+impl Natives {
+    /// Finds the links that have a native app at both ends.
+    fn find_receivers(&mut self) {
+        let running = self.apps.iter().enumerate().filter_map(|(number, app)| Some((number, app.as_ref()?)));
+        let inputs = |(number, app): (usize, &Native)| {
+            let inputs = app.inputs.iter().enumerate().map(move |(input, &link)| (link, (number, input)));
+            inputs.collect::<Vec<_>>()
+        };
+        let receivers: HashMap<*mut Link, (usize, usize)> = running.flat_map(inputs).collect();
+        for app in self.apps.iter_mut().flatten() {
+            app.receivers = app.outputs.iter().map(|link| receivers.get(link).copied()).collect();
+        }
+    }
 }
 
 /// The time of day.
@@ -58,6 +78,8 @@ impl Core {
             ports: Default::default(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            fed: Vec::new(),
+            receivers: Vec::new(),
         };
         self.natives.apps.push(Some(app));
         Ok(self.natives.apps.len() - 1)
@@ -88,7 +110,9 @@ impl Core {
             }
         }
         let roles = app.hosted.as_ref().map_or(Roles::NONE, Hosted::roles);
+        app.fed.resize(app.inputs.len(), (0, 0));
         self.natives.apps[index] = Some(app);
+        self.natives.find_receivers();
         Ok(roles)
     }
 
@@ -96,6 +120,7 @@ impl Core {
     pub(super) fn stop_native(&mut self, index: usize) -> Result<(), String> {
         let mut app = self.take_native(index)?;
         self.stop_app(&mut app);
+        self.natives.find_receivers();
         Ok(())
     }
 
@@ -133,7 +158,8 @@ impl Core {
 
     fn run_app(&mut self, app: &mut Native, turn: Turn) -> Result<(), String> {
         let Some(hosted) = &mut app.hosted else { return Err("it does not run".into()) };
-        let Some(host) = &mut self.natives.host else { return Err("it has no host".into()) };
+        let Natives { host, apps } = &mut self.natives;
+        let Some(host) = host else { return Err("it has no host".into()) };
         if host.pool().available() < READY {
             // SAFETY: the list is mapped while the engine lives; what is on it belongs to nobody else.
             let freelist = unsafe { &mut *self.shared.free };
@@ -150,17 +176,23 @@ impl Core {
         let mut bytes = 0;
         for (index, &link) in app.inputs.iter().enumerate() {
             // SAFETY: the link is memory of the engine, and part of the graph.
-            let (packets, delivered) = unsafe { deliver(link, hosted, index) };
+            let (packets, delivered) = unsafe { deliver(&mut *link, hosted, index) };
             self.packets = self.packets.saturating_sub(packets);
-            bytes += delivered;
+            let (fed_packets, fed_bytes) = std::mem::take(&mut app.fed[index]);
+            // SAFETY: as above.
+            unsafe { (*link).count_received(packets + fed_packets, delivered + fed_bytes) };
+            bytes += (delivered + fed_bytes) as i64;
         }
         let burst = (RING / 10) as u32;
         let done = hosted.turn(host, turn, now_ns(), burst);
         for (index, &link) in app.outputs.iter().enumerate() {
+            let receiver = app.receivers.get(index).copied().flatten();
+            let receiver = receiver.and_then(|(app, input)| Some((apps[app].as_mut()?, input)));
             // SAFETY: as above.
-            let (packets, collected) = unsafe { collect(link, hosted, host, index) };
+            let link = unsafe { &mut *link };
+            let (packets, collected) = collect(link, hosted, host, index, receiver);
             self.packets += packets;
-            bytes -= collected;
+            bytes -= collected as i64;
         }
         let freed = host.pool().freed() - freed;
         // SAFETY: the counters are memory of the engine.
@@ -183,50 +215,63 @@ pub(super) struct Ends {
     pub(super) links: Vec<*mut Link>,
 }
 
-/// Moves the packets of a link into an input, as many as have room. Returns their number and bytes.
+/// Moves the packets of a link into an input, as many as have room, uncounted. Returns their number and bytes.
 ///
 /// # Safety
-/// The link is one of the engine's; its packets belong to it.
-unsafe fn deliver(link: *mut Link, hosted: &mut Hosted, input: usize) -> (usize, i64) {
-    // SAFETY: as the caller says.
-    let link = unsafe { &mut *link };
+/// The packets of the link belong to it.
+unsafe fn deliver(link: &mut Link, hosted: &mut Hosted, input: usize) -> (usize, u64) {
     let count = link.waiting().min(hosted.room(input));
     let mut bytes = 0;
     for _ in 0..count {
         let packet = link.take();
         // SAFETY: a packet in a link is one, and the link gives it up.
         let packet = unsafe {
-            bytes += i64::from((*packet).length);
+            bytes += u64::from((*packet).length);
             Packet::from_address(NonNull::new_unchecked(packet).cast())
         };
         hosted.put(input, packet);
     }
-    link.count_received(count, bytes as u64);
     (count, bytes)
 }
 
-/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns the number and bytes of the others.
+/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns how many packets are in the link now, and
+/// the bytes of all that were sent.
 ///
-/// # Safety
-/// As for [`deliver`].
-unsafe fn collect(link: *mut Link, hosted: &mut Hosted, host: &mut Host, output: usize) -> (usize, i64) {
-    // SAFETY: as the caller says.
-    let link = unsafe { &mut *link };
-    let (mut packets, mut bytes) = (0, 0);
-    while let Some(burst) = hosted.take(output) {
+/// PERF: what goes to another native app is handed to it as a burst, past the link, as long as nothing waits there.
+fn collect(
+    link: &mut Link,
+    hosted: &mut Hosted,
+    host: &mut Host,
+    output: usize,
+    mut receiver: Option<(&mut Native, usize)>,
+) -> (usize, u64) {
+    let (mut linked, mut passed, mut bytes) = (0, 0, 0);
+    while let Some(mut burst) = hosted.take(output) {
+        if let Some((native, input)) = &mut receiver
+            && let Some(next) = &mut native.hosted
+            && link.waiting() == 0
+        {
+            let part = burst.split_front(next.room(*input));
+            let count = part.len();
+            let sent = next.feed(*input, part);
+            let fed = &mut native.fed[*input];
+            *fed = (fed.0 + count, fed.1 + sent);
+            passed += count;
+            bytes += sent;
+        }
         for packet in burst {
-            let len = packet.len() as i64;
+            let len = packet.len() as u64;
             if link.room() == 0 {
                 link.counters.txdrop.count += 1.0;
                 host.pool().free(packet, &engine::shm::Counter::hidden());
             } else {
                 link.put(packet.into_address().as_ptr().cast());
-                packets += 1;
+                linked += 1;
                 bytes += len;
             }
         }
     }
     hosted.taken(output);
-    link.count_sent(packets, bytes as u64);
-    (packets, bytes)
+    link.count_sent(passed + linked, bytes);
+    (linked, bytes)
 }
