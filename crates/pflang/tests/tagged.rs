@@ -103,7 +103,8 @@ fn frame(rng: &mut Rng) -> Vec<u8> {
         let labels = if rng.chance(1, 2) { 1 } else { 1 + rng.below(10) };
         for i in 0..labels {
             let bottom = u32::from(i + 1 == labels) << 8;
-            frame.extend((rng.below(6) as u32 * 4096 | bottom | rng.below(256) as u32).to_be_bytes());
+            let label = rng.below(6) as u32 * 4096;
+            frame.extend((label | bottom | rng.below(256) as u32).to_be_bytes());
         }
     }
     frame.extend(packet);
