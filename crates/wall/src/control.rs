@@ -28,6 +28,8 @@ struct Shared {
     has_prepared: AtomicBool,
     ledger: Ledger,
     inner: Mutex<Inner>,
+    /// Held by who asks for evidence: there are two control sockets, and one question at a time.
+    turn: Mutex<()>,
     /// Whether evidence is asked for.
     is_asked: AtomicBool,
     question: Mutex<Question>,
@@ -77,6 +79,7 @@ impl Control {
             has_prepared: AtomicBool::new(false),
             ledger: Ledger::new(Wanted { identified: false, ended }),
             inner: Mutex::new(Inner { policy, prepared: None, told, events: Vec::new() }),
+            turn: Mutex::default(),
             is_asked: AtomicBool::new(false),
             question: Mutex::default(),
             is_answered: Condvar::new(),
@@ -119,6 +122,7 @@ impl Control {
     /// comes within this time.
     #[must_use]
     pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
+        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
         *self.question() = Question { filters, answer: None };
         self.0.is_asked.store(true, Ordering::Release);
         let waits = |question: &mut Question| question.answer.is_none();
