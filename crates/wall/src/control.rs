@@ -36,6 +36,8 @@ struct Shared {
     has_prepared: Vec<AtomicBool>,
     ledger: Ledger,
     inner: Mutex<Inner>,
+    /// Held by who asks for evidence: there are two control sockets, and one question at a time.
+    turn: Mutex<()>,
     /// Whether evidence is asked for.
     is_asked: AtomicBool,
     question: Mutex<Question>,
@@ -104,6 +106,7 @@ impl Control {
             has_prepared: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             ledger: Ledger::new(Wanted { identified: false, ended }),
             inner: Mutex::new(inner),
+            turn: Mutex::default(),
             is_asked: AtomicBool::new(false),
             question: Mutex::default(),
             is_answered: Condvar::new(),
@@ -180,6 +183,7 @@ impl Control {
     /// comes within this time.
     #[must_use]
     pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
+        let _turn = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
         *self.question() = Question { filters, answer: None };
         self.shared.is_asked.store(true, Ordering::Release);
         let waits = |question: &mut Question| question.answer.is_none();

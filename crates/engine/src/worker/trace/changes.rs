@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(told("header payload", "payload"), [change(0, "header ", "")]);
         assert_eq!(told("payload", "pay"), [change(3, "load", "")]);
         assert_eq!(told("aaaa", "aa"), [change(0, "aa", "")]);
-        assert_eq!(told("mac type data", "mac tag type dat"), [change(4, "type data", "tag type dat")]);
+        assert_eq!(told("mac type data", "mac tag type dat"), [change(5, "ype data", "ag type dat")]);
         assert_eq!(told("", "x"), [change(0, "", "x")]);
     }
 }
