@@ -50,7 +50,7 @@ fn no_packet_is_lost_uncounted_while_the_policy_changes() {
             let mut reloads = 0_u64;
             let arrived = sent_while(bench, |is_over| {
                 while !is_over.load(Ordering::Relaxed) {
-                    let verdict = if reloads % 2 == 0 { "drop" } else { "accept" };
+                    let verdict = if reloads.is_multiple_of(2) { "drop" } else { "accept" };
                     fs::write(bench.policy(), policy(verdict)).unwrap();
                     let output = bench.command(&["wall", "reload", arg(&bench.control())]);
                     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -105,6 +105,26 @@ mod tests {
     }
 
     #[test]
+    fn any_bytes_will_do() {
+        let sender: IpAddr = "192.0.2.7".parse().unwrap();
+        let good = b"227 (192,0,2,1,156,64)\r\n\r\nc=IN IP4 192.0.2.1\r\nm=audio 40000 x\r\nEPRT |1|192.0.2.1|9|\r\n";
+        for from in 0..good.len() {
+            for to in from..=good.len() {
+                let mut bytes = good[from..to].to_vec();
+                for _ in 0..2 {
+                    of_sip(&bytes);
+                    for is_client in [false, true] {
+                        of_ftp(&bytes, is_client, sender);
+                    }
+                    if let Some(byte) = bytes.get_mut((to - from) / 2) {
+                        *byte = 0xff;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn media_have_the_last_address_before_them() {
         let message = "INVITE sip:a SIP/2.0\r\n\r\nv=0\r\nc=IN IP4 192.0.2.1\r\nm=audio 40000 RTP/AVP 0\r\nm=video 40002 RTP/AVP 31\r\nc=IN IP4 192.0.2.2\r\n";
         let expected = ["192.0.2.1:40000", "192.0.2.2:40002"].map(|text| text.parse().unwrap());
