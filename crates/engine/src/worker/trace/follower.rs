@@ -242,6 +242,9 @@ impl Follower {
         } else if turn.is_source {
             let refused = |end: &End| end.output.is_some();
             for (packet, end) in turn.refused.into_iter().zip(ends.iter().filter(|end| refused(end))) {
+                if !self.is_looking() {
+                    break;
+                }
                 let name = self.enter();
                 self.died(task, name, None, end, pool);
                 self.last_step(|step| step.entered = Some(packet));
@@ -394,7 +397,7 @@ impl Follower {
         for step in &steps {
             self.is_over = self.is_over || !(self.trace.tell)(step);
         }
-        self.is_over |= self.totals.packets == self.trace.packets && self.open.is_empty();
+        self.is_over |= self.totals.packets >= self.trace.packets && self.open.is_empty();
     }
 }
 
