@@ -5,7 +5,7 @@ use super::changes::changes;
 use super::{Trace, TraceChange, TraceEvent, TracePacket, TraceStep, TraceTotals};
 use crate::drops;
 use crate::link::{Input, Output};
-use crate::pool::{Packet, Pool};
+use crate::pool::{MAX_PAYLOAD, Packet, Pool};
 use crate::worker::Task;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -176,7 +176,7 @@ impl Follower {
         let (mut gone, kept): (Vec<u64>, Vec<u64>) =
             here.iter().partition(|id| is_free(self.followed[id].chunk));
 
-        // Packets whose memory is free and of which no counter tells have been moved to other memory, as long ones are.
+        // Packets whose memory is free and of which no counter tells have been moved to large memory.
         let is_alone =
             self.follows_all && self.is_looking() || turn.before.held == here.len() + sent.len() - came.len();
         let without_end = gone.len().saturating_sub(ends.len());
@@ -191,7 +191,7 @@ impl Follower {
                 let changed = self.sent_on(id, leaver);
                 let name = self.followed[&id].name;
                 self.step(task, name, TraceEvent::Sent, (input(id), output), changed, pool);
-            } else if !moved.is_empty() {
+            } else if leaver.packet.max_len() > MAX_PAYLOAD && !moved.is_empty() {
                 let id = moved.remove(0);
                 let changed = self.sent_on(id, leaver);
                 let name = self.followed[&id].name;
