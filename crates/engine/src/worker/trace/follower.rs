@@ -221,6 +221,17 @@ impl Follower {
             let end = ends.remove(0);
             self.ended(task, id, input, &end, pool);
         }
+        // Of one that was moved only a counter tells that it has ended, if no other packet can have.
+        let knows_all = self.follows_all && self.is_looking();
+        let is_of_held = turn.is_source || knows_all || task.held() < turn.before.held;
+        if turn.arrivals.is_empty() && is_of_held {
+            let is_known = |end: &End| turn.refused.is_empty() || end.output.is_none();
+            while let (Some(&id), Some(at)) = (moved.first(), ends.iter().position(is_known)) {
+                moved.remove(0);
+                let end = ends.remove(at);
+                self.ended(task, id, None, &end, pool);
+            }
+        }
         for id in kept.into_iter().chain(moved).filter(|id| arrived.contains_key(id)) {
             let input = Some(task.input_names[arrived[&id]].clone());
             // It has ended, and its memory is in use for another packet that the app keeps.
