@@ -29,14 +29,18 @@ impl Recent {
         Recent { window, hashers, recent: VecDeque::new(), last: HashMap::new(), seen: 0 }
     }
 
-    /// Clears the bits of packets that are duplicates; returns how many were.
-    pub(super) fn clear(&mut self, bits: &mut [u64], batch: &Batch<'_>) -> u64 {
+    /// Clears the bits of packets that are duplicates; returns how many were. Packets behind the first `max` that are none are not looked at, and
+    /// their bits cleared.
+    pub(super) fn clear(&mut self, bits: &mut [u64], batch: &Batch<'_>, max: u64) -> u64 {
         let wanted: Vec<usize> = set_bits(bits).collect();
-        let mut duplicates = 0;
+        let (mut duplicates, mut kept) = (0, 0);
         for i in wanted {
-            if self.is_duplicate(batch.data(&batch.packets()[i])) {
+            let is_behind = kept == max;
+            if is_behind || self.is_duplicate(batch.data(&batch.packets()[i])) {
                 bits[i / 64] &= !(1 << (i % 64));
-                duplicates += 1;
+                duplicates += u64::from(!is_behind);
+            } else {
+                kept += 1;
             }
         }
         duplicates

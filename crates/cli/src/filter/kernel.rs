@@ -59,13 +59,10 @@ fn has_tag(snaplen: u32) -> [Instruction; 3] {
     ]
 }
 
-/// A program that was written for the kernel; what it keeps of a frame is no more than this.
+/// A program that was written for the kernel. It selects frames, as it does here: those that it returns any number for are kept up to this length. Only one that
+/// it returns the accumulator for is cut to that.
 pub(super) fn as_written(program: &[Insn], snaplen: u32) -> Vec<Instruction> {
-    let written = |&Insn { code, jt, jf, k }: &Insn| {
-        let k = if code == code::RETURN { k.min(snaplen) } else { k };
-        Instruction { code, jt, jf, k }
-    };
-    program.iter().map(written).collect()
+    program.iter().map(|insn| cut(insn, snaplen)).collect()
 }
 
 /// The program for a filter of LINUX_SLL2, for packets without link headers; `None` where it reads what the kernel has no word for.
@@ -127,6 +124,13 @@ mod tests {
         let ks: Vec<u32> = program.iter().map(|insn| insn.k).collect();
         assert_eq!(ks, [HAS_TAG, 0, 96, 12, 0x806, 96, 0]);
         assert!(reads_tags("tcp and (vlan)") && reads_tags("vlan 7") && !reads_tags("host vlan7"));
+    }
+
+    #[test]
+    fn a_program_that_was_written_selects() {
+        let written = [(code::RETURN, 14), (code::RETURN, 0), (0x16, 0)];
+        let program = as_written(&written.map(|(code, k)| Insn { code, jt: 0, jf: 0, k }), 96);
+        assert_eq!(program.iter().map(|insn| insn.k).collect::<Vec<u32>>(), [96, 0, 0]);
     }
 
     #[test]

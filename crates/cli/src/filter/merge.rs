@@ -43,12 +43,12 @@ struct Source {
 }
 
 impl Scanner<'_> {
-    /// Reads captures to their ends, in the order of the times of their packets.
+    /// Reads captures to their ends, in the order of the times of their packets. Returns their readers.
     pub(super) fn merge(
         &mut self,
         readers: Vec<Reader>,
         mut tell: impl FnMut(Event<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Reader>, Failure> {
         let source = |reader| Source {
             reader,
             chosen: Vec::new(),
@@ -92,7 +92,8 @@ impl Scanner<'_> {
                 self.hand_over(&mut |chunk| tell(Event::Chunk(chunk)))?;
             }
         }
-        self.hand_over(&mut |chunk| tell(Event::Chunk(chunk)))
+        self.hand_over(&mut |chunk| tell(Event::Chunk(chunk)))?;
+        Ok(sources.into_iter().map(|source| source.reader).collect())
     }
 
     /// Reads on to the next packets of a capture, and has the filters choose; the time of the first, if there is any.

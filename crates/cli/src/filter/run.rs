@@ -347,7 +347,7 @@ impl Run<'_> {
         };
         let renderers = renderers.into_iter().map(|renderer| renderer.merging(order)).collect();
         let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
-        scanner.merge(readers, |event| match event {
+        let readers = scanner.merge(readers, |event| match event {
             Event::Chunk(chunk) => self.deliver("", chunk),
             Event::Waiting => self.flush(),
             Event::Failed(error) => {
@@ -355,6 +355,9 @@ impl Run<'_> {
                 Ok(())
             }
         })?;
+        if self.filters.are_untried() {
+            self.described.extend(readers.iter().flat_map(described));
+        }
         self.totals.is_satisfied |= scanner.is_satisfied();
         Ok(())
     }

@@ -286,7 +286,7 @@ impl<'a> Scanner<'a> {
         for ((i, renderer), bits) in self.renderers.iter_mut().enumerate().zip(chosen) {
             self.limits.window.clear(bits, batch, before, &mut self.first_ns);
             if let Some(recent) = self.recent.get_mut(i).filter(|_| self.remaining[i] > 0) {
-                self.chunk.duplicates[i] += recent.clear(bits, batch);
+                self.chunk.duplicates[i] += recent.clear(bits, batch, self.remaining[i]);
             }
             let mut matched = bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             if matched > self.remaining[i] {

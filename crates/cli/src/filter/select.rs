@@ -278,7 +278,8 @@ fn linktypes<'b>(batch: &Batch<'b>) -> impl Iterator<Item = LinkType> + use<'b> 
     batch.interfaces().iter().map(move |interface| format.as_read_here(interface.linktype))
 }
 
-fn depends_on_linktype(code: pflang::Code) -> bool {
+/// Whether a filter may exist for packets of other link types.
+pub(crate) fn depends_on_linktype(code: pflang::Code) -> bool {
     matches!(code, pflang::Code::LinkType | pflang::Code::LiveOnly)
 }
 

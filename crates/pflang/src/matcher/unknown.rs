@@ -33,7 +33,8 @@ impl Compiler {
     /// ```
     ///
     /// # Errors
-    /// As for [`Compiler::compile_match`].
+    /// As for [`Compiler::compile_match`], but what is wrong behind a line that decides about all packets that come to it may not be reported: lines that
+    /// no packet comes to need not be compiled.
     pub fn compile_match_without(
         &self,
         source: &str,
@@ -46,7 +47,8 @@ impl Compiler {
     /// The same of a program that [`Compiler::parse_match`] of this compiler has read.
     ///
     /// # Errors
-    /// As for [`Compiler::compile_match`].
+    /// As for [`Compiler::compile_match`], but what is wrong behind a line that decides about all packets that come to it may not be reported: lines that
+    /// no packet comes to need not be compiled.
     pub fn compile_parsed_without(
         &self,
         parsed: &ParsedMatch,

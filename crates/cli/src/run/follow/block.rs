@@ -34,7 +34,7 @@ struct Block {
     head: Option<String>,
     begin_ns: u64,
     steps: Vec<TraceStep>,
-    /// By branch: how many copies it is away from the packet.
+    /// By branch that has not ended: how many copies it is away from the packet.
     depths: BTreeMap<u64, usize>,
 }
 
@@ -71,6 +71,12 @@ impl Block {
             for change in &row.step.changed {
                 let _ = writeln!(text, "{:front$}  {:ports$}    {}", "", "", changed(change));
             }
+        }
+        // A packet that goes round in a loop may be copied without end.
+        for step in
+            steps.iter().filter(|step| matches!(step.event, TraceEvent::Dropped | TraceEvent::Delivered))
+        {
+            self.depths.remove(&step.branch);
         }
         text
     }

@@ -5,6 +5,7 @@ mod object;
 
 use crate::args::{At, LanguageArgs, RunArgs};
 use crate::exit::Failure;
+use crate::filter::select::depends_on_linktype;
 use crate::language::{self, FilterText};
 use crate::message::Message;
 use crate::reader::print_beside_packets;
@@ -112,26 +113,41 @@ pub(super) struct Filters {
     terminal: Terminal,
     /// `None` where the filter does not compile.
     compiled: HashMap<u16, Option<pflang::Filter>>,
+    /// Whether it was told that there are more link types than it is compiled for.
+    is_full_told: bool,
 }
 
 impl Filters {
-    /// Compiles the filter for Ethernet, and tells what may surprise in it.
+    /// Compiles the filter for Ethernet, and tells what may surprise in it. One that has no meaning there may be for packets of another link type.
     fn new(source: FilterText, terminal: Terminal) -> Result<Self, Failure> {
         let (language, linktype) = (LanguageArgs::default(), LinkType::EN10MB);
         let compiler = language::compiler(linktype, &language, At::Interp);
         let wrong =
             |error: pflang::Error| language::wrong_filter(&compiler, &error, &source, &language, &terminal);
-        let filter = compiler.compile(&source).map_err(wrong)?;
-        language::tell_lints(&compiler.lints(&source).map_err(wrong)?, &source, &terminal);
-        let compiled = HashMap::from([(linktype.value() as u16, Some(filter))]);
-        Ok(Filters { source, terminal, compiled })
+        let compiled = match compiler.compile(&source) {
+            Ok(filter) => {
+                language::tell_lints(&compiler.lints(&source).map_err(wrong)?, &source, &terminal);
+                HashMap::from([(linktype.value() as u16, Some(filter))])
+            }
+            // Should a packet of Ethernet come, this is told then.
+            Err(error) if depends_on_linktype(error.code()) => HashMap::new(),
+            Err(error) => return Err(wrong(error)),
+        };
+        Ok(Filters { source, terminal, compiled, is_full_told: false })
     }
 
     fn match_packet(&mut self, packet: &TracePacket<'_>) -> bool {
         let is_full = self.compiled.len() == LINKTYPES_MAX;
         let filter = match self.compiled.get(&packet.linktype) {
             Some(filter) => filter,
-            None if is_full => return false,
+            None if is_full => {
+                if !std::mem::replace(&mut self.is_full_told, true) {
+                    self.terminal.tell(&Message::warning(format_args!(
+                        "`--trace`: packets of more than {LINKTYPES_MAX} link types have come: those of others are not followed"
+                    )));
+                }
+                return false;
+            }
             None => {
                 let filter = self.compile(LinkType::new(packet.linktype.into()));
                 self.compiled.entry(packet.linktype).or_insert(filter)

@@ -5,7 +5,7 @@ use super::changes::changes;
 use super::{Trace, TraceChange, TraceEvent, TracePacket, TraceStep, TraceTotals};
 use crate::drops;
 use crate::link::{Input, Output};
-use crate::pool::{Packet, Pool};
+use crate::pool::{MAX_PAYLOAD, Packet, Pool};
 use crate::worker::Task;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -176,7 +176,7 @@ impl Follower {
         let (mut gone, kept): (Vec<u64>, Vec<u64>) =
             here.iter().partition(|id| is_free(self.followed[id].chunk));
 
-        // Packets whose memory is free and of which no counter tells have been moved to other memory, as long ones are.
+        // Packets whose memory is free and of which no counter tells have been moved to large memory.
         let is_alone =
             self.follows_all && self.is_looking() || turn.before.held == here.len() + sent.len() - came.len();
         let without_end = gone.len().saturating_sub(ends.len());
@@ -191,7 +191,7 @@ impl Follower {
                 let changed = self.sent_on(id, leaver);
                 let name = self.followed[&id].name;
                 self.step(task, name, TraceEvent::Sent, (input(id), output), changed, pool);
-            } else if !moved.is_empty() {
+            } else if leaver.packet.max_len() > MAX_PAYLOAD && !moved.is_empty() {
                 let id = moved.remove(0);
                 let changed = self.sent_on(id, leaver);
                 let name = self.followed[&id].name;
@@ -221,6 +221,17 @@ impl Follower {
             let end = ends.remove(0);
             self.ended(task, id, input, &end, pool);
         }
+        // Of one that was moved only a counter tells that it has ended, if no other packet can have.
+        let knows_all = self.follows_all && self.is_looking();
+        let is_of_held = turn.is_source || knows_all || task.held() < turn.before.held;
+        if turn.arrivals.is_empty() && is_of_held {
+            let is_known = |end: &End| turn.refused.is_empty() || end.output.is_none();
+            while let (Some(&id), Some(at)) = (moved.first(), ends.iter().position(is_known)) {
+                moved.remove(0);
+                let end = ends.remove(at);
+                self.ended(task, id, None, &end, pool);
+            }
+        }
         for id in kept.into_iter().chain(moved).filter(|id| arrived.contains_key(id)) {
             let input = Some(task.input_names[arrived[&id]].clone());
             // It has ended, and its memory is in use for another packet that the app keeps.
@@ -242,6 +253,9 @@ impl Follower {
         } else if turn.is_source {
             let refused = |end: &End| end.output.is_some();
             for (packet, end) in turn.refused.into_iter().zip(ends.iter().filter(|end| refused(end))) {
+                if !self.is_looking() {
+                    break;
+                }
                 let name = self.enter();
                 self.died(task, name, None, end, pool);
                 self.last_step(|step| step.entered = Some(packet));
@@ -394,7 +408,7 @@ impl Follower {
         for step in &steps {
             self.is_over = self.is_over || !(self.trace.tell)(step);
         }
-        self.is_over |= self.totals.packets == self.trace.packets && self.open.is_empty();
+        self.is_over |= self.totals.packets >= self.trace.packets && self.open.is_empty();
     }
 }
 
