@@ -84,6 +84,13 @@ impl Default for Dpdk {
     }
 }
 
+impl Dpdk {
+    /// The name of the device, without its arguments: what DPDK knows it by.
+    fn name(&self) -> &str {
+        self.device.split(',').next().unwrap_or_default()
+    }
+}
+
 /// The longest name that DPDK takes, with its arguments.
 const DEVICE_MAX: usize = 1000;
 
@@ -206,7 +213,7 @@ impl Class for Dpdk {
     fn uses(&self) -> Vec<Use> {
         vec![Use {
             option: "device",
-            identity: format!("DPDK {} {}", self.device, self.queue),
+            identity: format!("DPDK {} {}", self.name(), self.queue),
             name: self.device.clone(),
             verb: "has",
             is_shared: false,
@@ -216,7 +223,7 @@ impl Class for Dpdk {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let opened = Opened::new(self)?;
-        let name = self.device.split(',').next().unwrap_or_default();
+        let name = self.name();
         Ok(Running {
             options: self.clone(),
             opened: Some(opened),
