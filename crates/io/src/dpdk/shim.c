@@ -160,13 +160,14 @@ static void close_port(struct port *port) {
   port->pool = NULL;
 }
 
-/* Probes a device, `name,arguments`, and sets up its port. Where DPDK has too few buffers to set up queues for frames in packets, frames are copied. */
+/* Probes a device, `name,arguments`, and sets up its port. Where DPDK has too few buffers to set up queues for frames in packets, or the
+ * driver says that it has (`net_pcap` with `infinite_rx`: -EINVAL), frames are copied. */
 static int open_port(const char *device, const char *name, const struct settings *settings, struct port *port) {
   int failed = -ENOMEM, attempt;
   uint16_t other;
   /* To probe the name of a virtual device that is there would take that one away. One of PCI is there since EAL was started. */
   if (!strchr(name, ':') && !rte_eth_dev_get_port_by_name(name, &other)) return -EEXIST;
-  for (attempt = 0; failed == -ENOMEM && attempt < 2; attempt++) {
+  for (attempt = 0; (failed == -ENOMEM || failed == -EINVAL) && attempt < 2; attempt++) {
     memset(port, 0, sizeof *port);
     failed = rte_dev_probe(device);
     if (failed) return failed;
