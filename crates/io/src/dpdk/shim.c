@@ -123,7 +123,8 @@ static int set_up(struct port *port, const char *device, const struct settings *
   if (failed) return failed;
   /* An Ethernet header and two tags. A longer frame would stay at the head of the queue of `net_tap`, which does not take it; those that lead to no
    * wire take any. */
-  has_limit = !port->is_own || !strcmp(port->driver, "net_tap") || !strcmp(port->driver, "net_vhost");
+  has_limit = !port->is_own || !strcmp(port->driver, "net_tap") || !strcmp(port->driver, "net_vhost") ||
+              (!strcmp(port->driver, "net_pcap") && strstr(device, "iface="));
   port->frame_max = has_limit ? (uint32_t)mtu + 22 : UINT16_MAX;
   if (!port->is_own && strcmp(port->driver, "net_tap")) port->frame_max = RTE_MAX(port->frame_max, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM);
   failed = make_pool(port, settings);
