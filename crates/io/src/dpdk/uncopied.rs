@@ -30,8 +30,14 @@ impl Uncopied {
     /// Receives up to `asked` frames; returns how many there were.
     pub(super) fn receive(&mut self, asked: usize, queue: &Queue, arrivals: &mut Arrivals<'_>) -> usize {
         let Arrivals { pool, counters, .. } = arrivals;
-        if queue.port.takes_packets() && self.spare.len() < BURST_MAX {
+        let takes_packets = queue.port.takes_packets();
+        if takes_packets && self.spare.len() < BURST_MAX {
             pool.fill(&mut self.spare, INTO_MAX);
+        }
+        // Drivers take a buffer for each frame that they are asked for, or none at all.
+        let asked = if takes_packets { asked.min(self.spare.len()) } else { asked };
+        if asked == 0 {
+            return 0;
         }
         let received = queue.receive_into(asked, &mut self.spare, &mut self.arrived);
         pool.count_taken(received.taken);
