@@ -142,8 +142,10 @@ struct received {
   uint16_t back;
   /* Frames that were copied. */
   uint16_t copied;
-  /* Frames that were lost, as they are too long for a packet, or none was left to copy them to. */
+  /* Frames that were lost, as no packet was left to copy them to. */
   uint16_t lost;
+  /* Frames that were lost, as they are too long for a packet. */
+  uint16_t too_long;
 };
 
 /* Receives frames, `asked` at most; returns how many are in `packets`. The first of `into`, which are twice BURST_MAX at most, are given to the driver;
@@ -173,11 +175,12 @@ static uint16_t receive_own(const struct port *port, uint16_t queue, uint16_t as
       received->copied++;
       rte_pktmbuf_free(m);
     } else {
-      received->lost++;
+      if (m->pkt_len > ROOM) received->too_long++;
+      else received->lost++;
       rte_pktmbuf_free(m);
     }
   }
-  if (unlikely(received->copied + received->lost)) received->back += take_back(into + received->back);
+  if (unlikely(received->copied + received->lost + received->too_long)) received->back += take_back(into + received->back);
   memcpy(into + received->back, left, left_count * sizeof *left);
   received->back += left_count;
   return count;
