@@ -282,14 +282,15 @@ impl App for Running {
         let is_there = || self.opened.as_ref().is_some_and(|opened| eal::is_there(&opened.queue.port));
         match self.watch.look(io.now_ns, is_there) {
             Sight::There => self.count(),
-            Sight::Gone => self.leave(io.pool),
+            Sight::Gone => self.leave(io.now_ns, io.pool),
             Sight::Back => {
-                self.leave(io.pool);
+                self.leave(io.now_ns, io.pool);
                 self.opened = self.watch.note(io.now_ns, Opened::new(&self.options));
             }
         }
-        let waiting = self.opened.as_ref().map_or(0, Opened::waiting);
-        self.stall.look(io.now_ns, self.counters.delivered.get(), waiting);
+        if let Some(opened) = &self.opened {
+            self.stall.look(io.now_ns, self.counters.delivered.get(), opened.waiting());
+        }
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
@@ -406,7 +407,8 @@ impl Opened {
 
 impl Running {
     /// Lets go of a device that is gone.
-    fn leave(&mut self, pool: &mut Pool) {
+    fn leave(&mut self, now_ns: u64, pool: &mut Pool) {
+        self.stall.reset(now_ns);
         if let Some(mut opened) = self.opened.take() {
             opened.abandon(pool, &self.counters.down);
         }
