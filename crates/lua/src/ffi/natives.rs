@@ -234,7 +234,7 @@ unsafe fn deliver(link: &mut Link, hosted: &mut Hosted, input: usize) -> (usize,
     (count, bytes)
 }
 
-/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns how many packets are in the link now, and
+/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns how many packets were put there, and
 /// the bytes of all that were sent.
 ///
 /// PERF: what goes to another native app is handed to it as a burst, past the link, as long as nothing waits there.
