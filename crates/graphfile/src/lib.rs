@@ -189,11 +189,13 @@ impl<'t> Reader<'t> {
     fn top_level(&mut self, table: DeTable<'t>) {
         let mut links = None;
         let mut apps = None;
+        let mut commons = Vec::new();
         for (key, value) in table {
             match &**key.get_ref() {
                 "links" => links = Some(value),
                 "app" => apps = Some(value),
                 class if self.registry.class(class).is_some_and(|class| !class.common.is_empty()) => {
+                    commons.push((class.to_owned(), key.span()));
                     self.common(class, value);
                 }
                 other => self.problems.add(|| unknown_key(other, key.span())),
@@ -204,6 +206,14 @@ impl<'t> Reader<'t> {
             // Whoever has misspelled it has been told so.
             None if self.problems.any_errors() => {}
             None => self.problems.add(|| no_app(0..0)),
+        }
+        // An app whose type is wrong may be the one that is missing.
+        if !self.problems.any_errors() {
+            for (class, place) in commons {
+                if !self.apps.values().flatten().any(|known| known.name == class.as_str()) {
+                    self.problems.warn(|| no_app_of(&class, place));
+                }
+            }
         }
         self.links(links);
         self.conflicts();
@@ -454,6 +464,12 @@ fn shape(span: Range<usize>, message: &str, help: &str) -> GraphFileError {
 fn no_app(span: Range<usize>) -> GraphFileError {
     let problem = GraphFileError::new(GraphCode::Empty, span, "the graph has no app");
     problem.help("add one: a line [app.NAME], and a line type = \"...\" below it")
+}
+
+/// What stands in the table is not even checked.
+fn no_app_of(class: &str, span: Range<usize>) -> GraphFileError {
+    let message = format!("[{class}] is for apps of type `{class}`, and there is none");
+    GraphFileError::new(GraphCode::Odd, span, message).help("add such an app, or leave the table out")
 }
 
 fn unknown_key(key: &str, span: Range<usize>) -> GraphFileError {

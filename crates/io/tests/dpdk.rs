@@ -508,6 +508,8 @@ fn a_tap_that_is_removed_is_made_again() {
 #[test]
 fn what_dpdk_does_not_have_is_told() {
     let Some(_turn) = turn("errors") else { return };
+    let twice = graph(vec![("a", app(dpdk("net_null5"))), ("b", app(dpdk("net_null5,size=64")))], &[]);
+    assert_eq!(twice.conflicts().len(), 1, "a device is its name, whatever its arguments");
     for (options, told) in [
         (dpdk("net_nonsense0"), "DPDK"),
         (dpdk("0000:ff:1f.7"), "PCI"),

@@ -1,7 +1,7 @@
 //! A burst: packets in the slots of a link, taken out together.
 //!
-//! INVARIANT: the slots from `first` hold `len` packets, which the burst owns; the link stays borrowed, so that nobody else reads or writes
-//! these slots meanwhile. Packets that are left when it is dropped are dropped too, also while an app panics.
+//! INVARIANT: the slots from `first` hold `len` packets, which the burst owns; the link, or the list whose packets these were and which says that it is empty, stays
+//! borrowed, so that nobody else reads or writes these slots meanwhile. Packets that are left when it is dropped are dropped too, also while an app panics.
 
 use super::Packet;
 use std::fmt;
@@ -20,7 +20,7 @@ pub struct Burst<'a> {
     len: usize,
     /// How many bytes the packets have together, while that is known without looking.
     known_bytes: Option<u64>,
-    /// The slots belong to the receiving end of a link, which stays borrowed.
+    /// The slots belong to the receiving end of a link, or to a list, which stays borrowed.
     link: std::marker::PhantomData<&'a mut [Packet]>,
 }
 

@@ -44,6 +44,11 @@ impl StallWatch {
         }
     }
 
+    /// Forgets what was, without a word: the device is gone, or another has come in its place.
+    pub(crate) fn reset(&mut self, now_ns: u64) {
+        (self.since_ns, self.is_stalled) = (now_ns, false);
+    }
+
     /// What is said of a device that takes none.
     pub(crate) fn report(&self) -> Option<String> {
         let device = &self.device;
@@ -78,6 +83,8 @@ mod tests {
             [look(5000, 0, 5), look(5100, 1, 5), look(6000, 1, 5), look(6200, 1, 5)],
             [true, false, false, true]
         );
-        assert_eq!([look(6300, 1, 0), watch.stalls.get() == 2], [false, true]);
+        assert_eq!([look(6300, 1, 0), look(8000, 1, 5), watch.stalls.get() == 3], [false, true, true]);
+        watch.reset(8_100_000_000);
+        assert!(watch.report().is_none());
     }
 }

@@ -49,6 +49,7 @@ struct Eal {
     has_pci: bool,
     /// What a user has added to our arguments.
     added: Vec<String>,
+    /// By the name of the device, without its arguments.
     ports: HashMap<String, Open>,
 }
 
@@ -56,6 +57,8 @@ struct Eal {
 #[derive(Debug)]
 struct Open {
     port: Weak<Port>,
+    /// The device, with its arguments.
+    device: String,
     settings: (u16, Option<u16>, bool),
 }
 
@@ -67,7 +70,7 @@ fn lock() -> MutexGuard<'static, Option<Eal>> {
 
 /// A queue of a device, which is probed and set up for the first app that asks.
 pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
-    let device = &options.device;
+    let (device, name) = (&options.device, options.name());
     let dpdk = Dpdk::load().map_err(|why| OptionError::refused("device", missing(why)))?;
     let is_pci = is_pci(device);
     let mut eal = lock();
@@ -94,7 +97,7 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
         return Err(OptionError::refused("eal", why));
     }
     let settings = (options.queues, options.mtu, options.promiscuous);
-    if let Some(open) = eal.ports.get(device)
+    if let Some(open) = eal.ports.get(name)
         && let Some(port) = open.port.upgrade()
     {
         if !is_there(&port) {
@@ -102,6 +105,13 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
                 "device",
                 format!("{device} is gone, and another app has yet to see that"),
             ));
+        }
+        if open.device != *device {
+            let why = format!(
+                "another app has {name} as `{}`: write the same for all queues of it, or choose another name",
+                open.device
+            );
+            return Err(OptionError::new("device", why));
         }
         if open.settings != settings {
             let why = format!("another app has {device} with other `queues`, `mtu` or `promiscuous`");
@@ -116,7 +126,8 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
         buffers: options.buffers,
     };
     let port = Arc::new(dpdk.open_port(device, &asked).map_err(|error| refused(options, &error))?);
-    eal.ports.insert(device.clone(), Open { port: Arc::downgrade(&port), settings });
+    let open = Open { port: Arc::downgrade(&port), device: device.clone(), settings };
+    eal.ports.insert(name.to_owned(), open);
     Ok((Queue::new(port, options.queue), eal.memory))
 }
 
@@ -147,6 +158,10 @@ fn refused(options: &Options, DpdkError { number, text }: &DpdkError) -> OptionE
     match *number {
         libc::ERANGE => OptionError::new("queues", format!("{device} has fewer than {}", options.queues)),
         libc::ENODEV => OptionError::refused("device", format!("DPDK finds no device {device}")),
+        libc::EEXIST => OptionError::refused(
+            "device",
+            format!("DPDK has a device {} already: choose another name", options.name()),
+        ),
         libc::ENOMEM => OptionError::refused(
             "buffers",
             format!("no memory for {} buffers of {device}: {text}; `sluss doctor dpdk`", options.buffers),

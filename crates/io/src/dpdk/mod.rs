@@ -84,6 +84,13 @@ impl Default for Dpdk {
     }
 }
 
+impl Dpdk {
+    /// The name of the device, without its arguments: what DPDK knows it by.
+    fn name(&self) -> &str {
+        self.device.split(',').next().unwrap_or_default()
+    }
+}
+
 /// The longest name that DPDK takes, with its arguments.
 const DEVICE_MAX: usize = 1000;
 
@@ -206,7 +213,7 @@ impl Class for Dpdk {
     fn uses(&self) -> Vec<Use> {
         vec![Use {
             option: "device",
-            identity: format!("DPDK {} {}", self.device, self.queue),
+            identity: format!("DPDK {} {}", self.name(), self.queue),
             name: self.device.clone(),
             verb: "has",
             is_shared: false,
@@ -216,7 +223,7 @@ impl Class for Dpdk {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let opened = Opened::new(self)?;
-        let name = self.device.split(',').next().unwrap_or_default();
+        let name = self.name();
         Ok(Running {
             options: self.clone(),
             opened: Some(opened),
@@ -275,14 +282,15 @@ impl App for Running {
         let is_there = || self.opened.as_ref().is_some_and(|opened| eal::is_there(&opened.queue.port));
         match self.watch.look(io.now_ns, is_there) {
             Sight::There => self.count(),
-            Sight::Gone => self.leave(io.pool),
+            Sight::Gone => self.leave(io.now_ns, io.pool),
             Sight::Back => {
-                self.leave(io.pool);
+                self.leave(io.now_ns, io.pool);
                 self.opened = self.watch.note(io.now_ns, Opened::new(&self.options));
             }
         }
-        let waiting = self.opened.as_ref().map_or(0, Opened::waiting);
-        self.stall.look(io.now_ns, self.counters.delivered.get(), waiting);
+        if let Some(opened) = &self.opened {
+            self.stall.look(io.now_ns, self.counters.delivered.get(), opened.waiting());
+        }
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
@@ -399,7 +407,8 @@ impl Opened {
 
 impl Running {
     /// Lets go of a device that is gone.
-    fn leave(&mut self, pool: &mut Pool) {
+    fn leave(&mut self, now_ns: u64, pool: &mut Pool) {
+        self.stall.reset(now_ns);
         if let Some(mut opened) = self.opened.take() {
             opened.abandon(pool, &self.counters.down);
         }

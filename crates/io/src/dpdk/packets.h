@@ -114,6 +114,12 @@ static inline struct packet *packet_of(struct rte_mbuf *m) {
 
 static inline bool is_own(const struct rte_mbuf *m) { return m->pool == own; }
 
+/* Whether a buffer that has been received can become the packet whose memory it is. A driver that fills it says a length that it may have from elsewhere, as
+ * from a guest, and may have put other memory in its place; what comes out of a ring is as `full` has made it. */
+static inline bool is_packet(const struct port *port, const struct rte_mbuf *m) {
+  return is_own(m) && m->nb_segs == 1 && (!port->takes_packets || (m->data_len <= ROOM && !RTE_MBUF_HAS_EXTBUF(m)));
+}
+
 static struct rte_mempool_cache *cache(void) { return rte_mempool_default_cache(own, rte_lcore_id()); }
 
 /* Takes out all that drivers have left in the cache of this thread; returns how many. */
@@ -136,8 +142,10 @@ struct received {
   uint16_t back;
   /* Frames that were copied. */
   uint16_t copied;
-  /* Frames that were lost, as they are too long for a packet, or none was left to copy them to. */
+  /* Frames that were lost, as no packet was left to copy them to. */
   uint16_t lost;
+  /* Frames that were lost, as they are too long for a packet. */
+  uint16_t too_long;
 };
 
 /* Receives frames, `asked` at most; returns how many are in `packets`. The first of `into`, which are twice BURST_MAX at most, are given to the driver;
@@ -156,7 +164,7 @@ static uint16_t receive_own(const struct port *port, uint16_t queue, uint16_t as
   received->back = to ? take_back(into) : 0;
   for (i = 0; i < got; i++) {
     struct rte_mbuf *m = buffers[i];
-    if (likely(is_own(m) && m->nb_segs == 1)) {
+    if (likely(is_packet(port, m))) {
       packets[count++] = packet_of(m);
     } else if (m->pkt_len <= ROOM && left_count) {
       struct packet *packet = home(chunk_of(left[--left_count]));
@@ -167,11 +175,12 @@ static uint16_t receive_own(const struct port *port, uint16_t queue, uint16_t as
       received->copied++;
       rte_pktmbuf_free(m);
     } else {
-      received->lost++;
+      if (m->pkt_len > ROOM) received->too_long++;
+      else received->lost++;
       rte_pktmbuf_free(m);
     }
   }
-  if (unlikely(received->copied + received->lost)) received->back += take_back(into + received->back);
+  if (unlikely(received->copied + received->lost + received->too_long)) received->back += take_back(into + received->back);
   memcpy(into + received->back, left, left_count * sizeof *left);
   received->back += left_count;
   return count;
@@ -263,8 +272,8 @@ static int make_own(void) {
 static bool may_have_packets(const char *driver, const char *arguments) {
   static const char *const drivers[] = {"net_null", "net_ring", "net_pcap", "net_tap", "net_vhost"};
   size_t i;
-  /* Ends of a ring that several ports share. */
-  if (strstr(arguments, "nodeaction")) return false;
+  /* Ends of a ring that several ports share; memory that a driver puts in the place of ours. */
+  if (strstr(arguments, "nodeaction") || strstr(arguments, "ext-buffer")) return false;
   for (i = 0; i < RTE_DIM(drivers); i++)
     if (!strcmp(driver, drivers[i])) return true;
   return false;

@@ -123,7 +123,8 @@ static int set_up(struct port *port, const char *device, const struct settings *
   if (failed) return failed;
   /* An Ethernet header and two tags. A longer frame would stay at the head of the queue of `net_tap`, which does not take it; those that lead to no
    * wire take any. */
-  has_limit = !port->is_own || !strcmp(port->driver, "net_tap") || !strcmp(port->driver, "net_vhost");
+  has_limit = !port->is_own || !strcmp(port->driver, "net_tap") || !strcmp(port->driver, "net_vhost") ||
+              (!strcmp(port->driver, "net_pcap") && strstr(device, "iface="));
   port->frame_max = has_limit ? (uint32_t)mtu + 22 : UINT16_MAX;
   if (!port->is_own && strcmp(port->driver, "net_tap")) port->frame_max = RTE_MAX(port->frame_max, (uint32_t)RTE_MBUF_DEFAULT_DATAROOM);
   failed = make_pool(port, settings);
@@ -160,10 +161,14 @@ static void close_port(struct port *port) {
   port->pool = NULL;
 }
 
-/* Probes a device, `name,arguments`, and sets up its port. Where DPDK has too few buffers to set up queues for frames in packets, frames are copied. */
+/* Probes a device, `name,arguments`, and sets up its port. Where DPDK has too few buffers to set up queues for frames in packets, or the
+ * driver says that it has (`net_pcap` with `infinite_rx`: -EINVAL), frames are copied. */
 static int open_port(const char *device, const char *name, const struct settings *settings, struct port *port) {
   int failed = -ENOMEM, attempt;
-  for (attempt = 0; failed == -ENOMEM && attempt < 2; attempt++) {
+  uint16_t other;
+  /* To probe the name of a virtual device that is there would take that one away. One of PCI is there since EAL was started. */
+  if (!strchr(name, ':') && !rte_eth_dev_get_port_by_name(name, &other)) return -EEXIST;
+  for (attempt = 0; (failed == -ENOMEM || failed == -EINVAL) && attempt < 2; attempt++) {
     memset(port, 0, sizeof *port);
     failed = rte_dev_probe(device);
     if (failed) return failed;

@@ -11,10 +11,13 @@ use engine::Packet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The most frames that one call moves.
 pub(super) const BURST_MAX: usize = 64;
+
+/// Ports are opened and closed one at a time: DPDK knows them by their names.
+static OPENING: Mutex<()> = Mutex::new(());
 
 /// The shared object, where there were headers at build.
 #[cfg(dpdk_headers)]
@@ -153,6 +156,7 @@ impl Dpdk {
             driver: [0; 32],
             name: [0; 64],
         };
+        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the texts end with a zero; the shim reads the settings and writes the port, which have its layout, during the call.
         let opened = unsafe { (self.0.open_port)(device.as_ptr(), name.as_ptr(), settings, &raw mut port) };
         self.checked(opened)?;
@@ -283,6 +287,7 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
+        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the port was set up, and nobody uses it any more: each queue keeps it.
         unsafe { (self.dpdk.0.close_port)(&raw mut self.raw) };
     }

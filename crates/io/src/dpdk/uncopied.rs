@@ -30,8 +30,14 @@ impl Uncopied {
     /// Receives up to `asked` frames; returns how many there were.
     pub(super) fn receive(&mut self, asked: usize, queue: &Queue, arrivals: &mut Arrivals<'_>) -> usize {
         let Arrivals { pool, counters, .. } = arrivals;
-        if queue.port.takes_packets() && self.spare.len() < BURST_MAX {
+        let takes_packets = queue.port.takes_packets();
+        if takes_packets && self.spare.len() < BURST_MAX {
             pool.fill(&mut self.spare, INTO_MAX);
+        }
+        // Drivers take a buffer for each frame that they are asked for, or none at all.
+        let asked = if takes_packets { asked.min(self.spare.len()) } else { asked };
+        if asked == 0 {
+            return 0;
         }
         let received = queue.receive_into(asked, &mut self.spare, &mut self.arrived);
         pool.count_taken(received.taken);
@@ -41,6 +47,13 @@ impl Uncopied {
         }
         counters.copies.add(received.copied);
         counters.missed.add(received.lost);
+        // None of these became a packet: an empty one goes in its place, so that drops are of what was allocated.
+        for _ in 0..received.too_long {
+            match self.spare.pop() {
+                Some(packet) => pool.free(packet, &counters.too_long),
+                None => counters.missed.add(1),
+            }
+        }
         let got = self.arrived.len();
         arrivals.put_all(&mut self.arrived);
         got

@@ -271,7 +271,7 @@ impl Core {
         }
     }
 
-    /// An empty link without counters. PERF: its size is an odd number of cache lines, so that slots of the same number in many links are in
+    /// An empty link; its counters lie in it. PERF: its size is an odd number of cache lines, so that slots of the same number in many links are in
     /// different sets of the cache.
     pub(super) fn new_link(&mut self) -> *mut Link {
         let link: *mut Link =

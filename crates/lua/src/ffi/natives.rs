@@ -22,8 +22,8 @@ pub(super) struct Native {
     ports: [Vec<String>; 2],
     inputs: Vec<*mut Link>,
     outputs: Vec<*mut Link>,
-    /// By input: packets that were put there since its last turn without going over the link, and their bytes.
-    fed: Vec<(usize, u64)>,
+    /// By input: bytes of packets that were put there since its last turn without going over the link. They are counted there as received.
+    fed: Vec<u64>,
     /// By output: the native app that receives, and which of its inputs.
     receivers: Vec<Option<(usize, usize)>>,
 }
@@ -110,7 +110,7 @@ impl Core {
             }
         }
         let roles = app.hosted.as_ref().map_or(Roles::NONE, Hosted::roles);
-        app.fed.resize(app.inputs.len(), (0, 0));
+        app.fed.resize(app.inputs.len(), 0);
         self.natives.apps[index] = Some(app);
         self.natives.find_receivers();
         Ok(roles)
@@ -178,10 +178,9 @@ impl Core {
             // SAFETY: the link is memory of the engine, and part of the graph.
             let (packets, delivered) = unsafe { deliver(&mut *link, hosted, index) };
             self.packets = self.packets.saturating_sub(packets);
-            let (fed_packets, fed_bytes) = std::mem::take(&mut app.fed[index]);
             // SAFETY: as above.
-            unsafe { (*link).count_received(packets + fed_packets, delivered + fed_bytes) };
-            bytes += (delivered + fed_bytes) as i64;
+            unsafe { (*link).count_received(packets, delivered) };
+            bytes += (delivered + std::mem::take(&mut app.fed[index])) as i64;
         }
         let burst = (RING / 10) as u32;
         let done = hosted.turn(host, turn, now_ns(), burst);
@@ -234,7 +233,7 @@ unsafe fn deliver(link: &mut Link, hosted: &mut Hosted, input: usize) -> (usize,
     (count, bytes)
 }
 
-/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns how many packets are in the link now, and
+/// Moves what an output was sent into a link; what has no room there is dropped and counted. Returns how many packets were put there, and
 /// the bytes of all that were sent.
 ///
 /// PERF: what goes to another native app is handed to it as a burst, past the link, as long as nothing waits there.
@@ -254,8 +253,8 @@ fn collect(
             let part = burst.split_front(next.room(*input));
             let count = part.len();
             let sent = next.feed(*input, part);
-            let fed = &mut native.fed[*input];
-            *fed = (fed.0 + count, fed.1 + sent);
+            link.count_received(count, sent);
+            native.fed[*input] += sent;
             passed += count;
             bytes += sent;
         }

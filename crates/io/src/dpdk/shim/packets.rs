@@ -19,6 +19,7 @@ pub(super) struct RawReceived {
     back: u16,
     copied: u16,
     lost: u16,
+    too_long: u16,
 }
 
 /// What has been received, beside the packets.
@@ -30,6 +31,8 @@ pub(in crate::dpdk) struct Received {
     pub(in crate::dpdk) copied: u64,
     /// Frames that were lost, as they are in memory of DPDK's, and there was no packet for them.
     pub(in crate::dpdk) lost: u64,
+    /// Frames that were lost, as they are longer than a packet has room for.
+    pub(in crate::dpdk) too_long: u64,
 }
 
 impl Queue {
@@ -61,6 +64,7 @@ impl Queue {
             taken: (usize::from(received.back) + count).wrapping_sub(given),
             copied: u64::from(received.copied),
             lost: u64::from(received.lost),
+            too_long: u64::from(received.too_long),
         }
     }
 
