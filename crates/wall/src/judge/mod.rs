@@ -619,6 +619,8 @@ impl Judge {
             (Err(verdict), _) => verdict,
             (Ok(answer), Some(now)) => {
                 let Tag { packets, sight, related, .. } = *tag;
+                // It had its place in the table before it waited: that the table is full now is no fault of its flow.
+                let sight = sight.map(|sight| Sighting { is_new: false, ..sight });
                 self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
             }
             // Its flow is gone: nothing more will be known.
