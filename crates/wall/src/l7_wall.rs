@@ -418,6 +418,10 @@ impl Running {
             return self.judge_last(held, outputs, pool);
         };
         self.counters.held.add(1);
+        // Its flow may have given up within the burst, behind which nothing waits.
+        if self.judge.has_given_up(sight.slot) && !self.holding.holds(sight.slot) {
+            return self.judge_last(held, outputs, pool);
+        }
         let packets_max = match self.judge.policy().0.settings().undecided {
             Undecided::Hold(hold) => hold.packets,
             _ => 0,

@@ -647,6 +647,11 @@ impl Judge {
         std::mem::take(&mut self.holding)
     }
 
+    /// Whether no packet of a flow is to wait any more.
+    pub(crate) fn has_given_up(&mut self, slot: Slot) -> bool {
+        self.states.known(slot).is_some_and(|state| state.has_given_up())
+    }
+
     /// No packet of a flow waits any more.
     pub(crate) fn holds_none(&mut self, slot: Slot) {
         if let Some(state) = self.states.known(slot) {

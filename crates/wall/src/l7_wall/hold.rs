@@ -50,6 +50,11 @@ impl Holding {
         self.flows.len()
     }
 
+    /// Whether packets of a flow wait.
+    pub(super) fn holds(&self, slot: Slot) -> bool {
+        self.flows.contains_key(&slot)
+    }
+
     /// Whether one more packet of a flow, which may have so many, may wait.
     pub(super) fn has_room(&self, slot: Slot, packets_max: u32) -> bool {
         let of_flow = self.flows.get(&slot).map_or(0, |queue| queue.packets.len());
