@@ -16,6 +16,8 @@ const OF_FLOW_MAX: usize = 8;
 const PORT_MIN: u16 = 1024;
 /// How long they count, in nanoseconds: as long as Netfilter's of FTP.
 const TIME_NS: u64 = 300_000_000_000;
+/// How often old ones are looked for when there are many, in nanoseconds.
+const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
 /// A connection that may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +37,8 @@ pub(super) struct Expectations {
     expected: HashMap<Expected, (Slot, u64)>,
     /// The same by that flow, the oldest first; of flows that have some.
     by_flow: HashMap<Slot, VecDeque<Expected>>,
+    /// When old ones were looked for last.
+    forgot_ns: Option<u64>,
     /// Announcements that did not count.
     pub(super) refused: u64,
 }
@@ -92,6 +96,10 @@ impl Expectations {
 
     #[cold]
     fn forget_old(&mut self, now_ns: u64) {
+        if self.forgot_ns.is_some_and(|last| now_ns.abs_diff(last) < FORGET_EVERY_NS) {
+            return;
+        }
+        self.forgot_ns = Some(now_ns);
         self.expected.retain(|_, (_, until_ns)| now_ns <= *until_ns);
         let expected = &self.expected;
         self.by_flow.retain(|_, own| {
