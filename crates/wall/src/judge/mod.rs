@@ -582,6 +582,10 @@ impl Judge {
         if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
             self.meet_expectation(sight, packet.time_ns);
         }
+        if self.wanted == Some(self.packets + number as u64 + 1) {
+            // Evidence has what is known of the flow, even where the verdict comes without.
+            self.fill(way, (tag, packet.time_ns), &mut scratch.row);
+        }
         let verdict = match tag.sight.filter(|_| self.can_hold) {
             Some(sight) if self.states.of(sight.slot).is_holding() => {
                 if tag.progress != Progress::Open {
