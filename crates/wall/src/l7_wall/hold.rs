@@ -5,7 +5,8 @@
 //! ```text
 //!                    flow decided: judged again ──► accepted, dropped or rejected
 //!  packet ─► queue ─┤
-//!                    too many, too long, or the wall ends: as `then` says
+//!                    too many, or too long: as `then` says
+//!                    the wall ends: dropped, and counted
 //! ```
 
 use crate::spy::Tag;
