@@ -68,7 +68,8 @@ impl Reloader {
         })?;
         control.hand_over(prepared);
         let built = begin.elapsed();
-        while control.told().generation == before.generation {
+        // Its number does not say: the policy before it may not have been taken by then, where an earlier reload gave up.
+        while !Arc::ptr_eq(&control.told().policy, &new) {
             if begin.elapsed() > built + TAKEN_WITHIN {
                 return Err(Failure::world(
                     "the wall has not taken the policy: it stands still, or is about to end",
