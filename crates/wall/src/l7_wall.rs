@@ -373,9 +373,9 @@ impl Running {
 
     /// Tells who has asked what the verdict of a packet rests on.
     #[cold]
-    fn explain(&mut self) {
+    fn explain(&mut self, question: u64) {
         if let (Some(control), Some(evidence)) = (&self.control, self.judge.take_evidence()) {
-            control.explain(evidence, self.judge.policy().0);
+            control.explain(question, evidence, self.judge.policy().0);
         }
     }
 
@@ -404,10 +404,10 @@ impl Running {
             }
             let count = burst.len();
             let asked = self.control.as_ref().and_then(|control| control.asks_about(&views[..count]));
-            asked.into_iter().for_each(|at| self.judge.want_evidence_of_next(at));
+            asked.into_iter().for_each(|(at, _)| self.judge.want_evidence_of_next(at));
             self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
-            if asked.is_some() {
-                self.explain();
+            if let Some((_, question)) = asked {
+                self.explain(question);
             }
             let holding = self.judge.take_holding();
             let mut held = holding.held.into_iter().peekable();
