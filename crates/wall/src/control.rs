@@ -47,6 +47,8 @@ struct Shared {
 /// Which packet is to be explained, and what its verdict rests on.
 #[derive(Debug, Default)]
 struct Question {
+    /// Each has the next.
+    number: u64,
     filters: Vec<Filter>,
     answer: Option<(Evidence, Arc<Policy>)>,
 }
@@ -184,33 +186,42 @@ impl Control {
     #[must_use]
     pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
         let _turn = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.question() = Question { filters, answer: None };
+        let mut question = self.question();
+        *question = Question { number: question.number + 1, filters, answer: None };
         self.shared.is_asked.store(true, Ordering::Release);
         let waits = |question: &mut Question| question.answer.is_none();
-        let waited = self.shared.is_answered.wait_timeout_while(self.question(), patience, waits);
+        let waited = self.shared.is_answered.wait_timeout_while(question, patience, waits);
         let (mut question, _) = waited.unwrap_or_else(PoisonError::into_inner);
         self.shared.is_asked.store(false, Ordering::Relaxed);
-        std::mem::take(&mut *question).answer
+        question.filters.clear();
+        question.answer.take()
     }
 
-    /// Which of these packets is to be explained, if one is.
+    /// Which of these packets is to be explained, if one is, and the number of the question.
     #[inline]
-    pub(crate) fn asks_about(&self, packets: &[Packet<'_>]) -> Option<usize> {
+    pub(crate) fn asks_about(&self, packets: &[Packet<'_>]) -> Option<(usize, u64)> {
         if self.shared.is_asked.load(Ordering::Acquire) { self.find_asked(packets) } else { None }
     }
 
     #[cold]
-    fn find_asked(&self, packets: &[Packet<'_>]) -> Option<usize> {
+    fn find_asked(&self, packets: &[Packet<'_>]) -> Option<(usize, u64)> {
         let question = self.question();
         let matches = |packet: &Packet<'_>, filter: &Filter| {
             packet.linktype == filter.linktype() && filter.matches_captured(packet.frame, packet.wire_len)
         };
-        packets.iter().position(|packet| question.filters.iter().any(|filter| matches(packet, filter)))
+        let is_asked = |packet: &Packet<'_>| question.filters.iter().any(|filter| matches(packet, filter));
+        Some((packets.iter().position(is_asked)?, question.number))
     }
 
-    pub(crate) fn explain(&self, evidence: Evidence, policy: &Arc<Policy>) {
+    /// Answers the question of this number, unless there is another by now.
+    pub(crate) fn explain(&self, number: u64, evidence: Evidence, policy: &Arc<Policy>) {
+        let mut question = self.question();
+        if question.number != number {
+            return;
+        }
         self.shared.is_asked.store(false, Ordering::Relaxed);
-        *self.question() = Question { filters: Vec::new(), answer: Some((evidence, Arc::clone(policy))) };
+        question.filters.clear();
+        question.answer = Some((evidence, Arc::clone(policy)));
         self.shared.is_answered.notify_all();
     }
 

@@ -11,6 +11,7 @@
 //! | `undecided` | counts packets that were judged before it was known what their flows speak |
 //! | `held` | counts packets that waited until it was known, or until they had waited long enough, which `held_too_long` counts |
 //! | `holding` | packets that wait |
+//! | `held_at_end` | drops: packets that waited when the wall ended |
 //! | `faults` | drops that `[fail]` says, where `drop` is not linked |
 //! | `not_ip` | counts packets that carry no IP |
 //! | `replies` | counts packets that tell the ends of a rejected flow |
@@ -83,6 +84,8 @@ const TELL_EVERY_NS: u64 = 50_000_000;
 /// How often packets that wait are judged again, in nanoseconds; of few flows, at each tick.
 const JUDGE_AGAIN_EVERY_NS: u64 = 5_000_000;
 const FEW_FLOWS: usize = 256;
+/// Packets of a flow that wait at most, whatever the policy says.
+const HOLD_MAX: usize = 64;
 
 impl L7Wall {
     fn read(&self) -> Result<Arc<Policy>, OptionError> {
@@ -140,6 +143,7 @@ struct Counters {
     undecided: Counter,
     held: Counter,
     held_too_long: Counter,
+    held_at_end: Counter,
     holding: Counter,
     not_ip: Counter,
     replies: Counter,
@@ -169,6 +173,7 @@ impl Counters {
             undecided: setup.counter("undecided"),
             held: setup.counter("held"),
             held_too_long: setup.counter("held_too_long"),
+            held_at_end: setup.rejects("held_at_end"),
             holding: setup.gauge("holding"),
             not_ip: setup.counter("not_ip"),
             replies: setup.counter("replies"),
@@ -299,9 +304,12 @@ impl App for Running {
     }
 
     fn stop(&mut self, io: &mut Io<'_>) {
+        // Nobody takes what is sent now.
         for (slot, _) in self.holding.by_age(0, 0) {
-            self.release(slot, true, io.outputs, io.pool);
+            let packets = self.holding.take(slot).into_iter().flat_map(|queue| queue.packets);
+            packets.for_each(|held| io.pool.free(held.packet, &self.counters.held_at_end));
         }
+        self.counters.holding.set(0);
         self.judge.spy_mut().finish();
         self.tell();
     }
@@ -365,9 +373,9 @@ impl Running {
 
     /// Tells who has asked what the verdict of a packet rests on.
     #[cold]
-    fn explain(&mut self) {
+    fn explain(&mut self, question: u64) {
         if let (Some(control), Some(evidence)) = (&self.control, self.judge.take_evidence()) {
-            control.explain(evidence, self.judge.policy().0);
+            control.explain(question, evidence, self.judge.policy().0);
         }
     }
 
@@ -381,8 +389,13 @@ impl Running {
     ) {
         loop {
             // A packet goes on, or leaves a reply on each side.
-            let room =
-                [from, to, DROP].map(|port| outputs[port].allowance()).into_iter().fold(BURST, usize::min);
+            let room = [from, to, DROP].map(|port| outputs[port].allowance()).into_iter().min().unwrap_or(0);
+            // And so does each that it lets go: all of them at most, and those of one flow for each packet of the burst.
+            let room = match self.holding.packets() {
+                0 => room,
+                waiting => room.saturating_sub(waiting).max(room / (1 + HOLD_MAX)),
+            };
+            let room = room.min(BURST);
             let Some(burst) = input.burst_of_at_most(room) else { return };
             let mut verdicts = [Verdict::NONE; BURST];
             let mut views = [NOTHING; BURST];
@@ -391,10 +404,10 @@ impl Running {
             }
             let count = burst.len();
             let asked = self.control.as_ref().and_then(|control| control.asks_about(&views[..count]));
-            asked.into_iter().for_each(|at| self.judge.want_evidence_of_next(at));
+            asked.into_iter().for_each(|(at, _)| self.judge.want_evidence_of_next(at));
             self.judge.burst(&views[..count], self.ways[from], &mut verdicts[..count]);
-            if asked.is_some() {
-                self.explain();
+            if let Some((_, question)) = asked {
+                self.explain(question);
             }
             let holding = self.judge.take_holding();
             let mut held = holding.held.into_iter().peekable();
@@ -418,6 +431,10 @@ impl Running {
             return self.judge_last(held, outputs, pool);
         };
         self.counters.held.add(1);
+        // Its flow may have given up within the burst, behind which nothing waits.
+        if self.judge.has_given_up(sight.slot) && !self.holding.holds(sight.slot) {
+            return self.judge_last(held, outputs, pool);
+        }
         let packets_max = match self.judge.policy().0.settings().undecided {
             Undecided::Hold(hold) => hold.packets,
             _ => 0,

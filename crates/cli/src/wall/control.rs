@@ -36,6 +36,8 @@ struct Inner {
     is_coloured: bool,
     /// What has changed of the policy's sets since they were read.
     lists: Mutex<ChangedLists>,
+    /// Held by the change of a set that is under way: there are two control sockets.
+    changing: Mutex<()>,
     /// Held by the reload that is under way.
     turn: Mutex<()>,
     /// What reloads that SIGHUP asked for have come to, and is not told yet.
@@ -44,12 +46,14 @@ struct Inner {
 
 impl Reloader {
     pub(super) fn new(path: &Path, control: &Control, is_coloured: bool) -> Reloader {
-        let (lists, turn, untold) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (lists, changing, turn, untold) =
+            (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
         Reloader(Arc::new(Inner {
             path: path.to_owned(),
             control: control.clone(),
             is_coloured,
             lists,
+            changing,
             turn,
             untold,
         }))
@@ -68,7 +72,8 @@ impl Reloader {
         })?;
         control.hand_over(prepared);
         let built = begin.elapsed();
-        while control.told().generation == before.generation {
+        // Its number does not say: the policy before it may not have been taken by then, where an earlier reload gave up.
+        while !Arc::ptr_eq(&control.told().policy, &new) {
             if begin.elapsed() > built + TAKEN_WITHIN {
                 return Err(Failure::world(
                     "the wall has not taken the policy: it stands still, or is about to end",
@@ -148,6 +153,8 @@ impl Reloader {
 
     /// Changes a set, and hands over the policy with it. If that is wrong, nothing has changed.
     fn change(&self, name: &str, change: &Change) -> Result<usize, Failure> {
+        // Another that succeeds meanwhile would be taken back with one that fails.
+        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let names = self.0.control.policy();
         let names: Vec<&str> = names.sets().map(|(name, _)| name).collect();
         if !names.contains(&name) {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 use wall::control::Control;
-use wall::judge::{Evidence, basis_in_words, basis_object};
+use wall::judge::{Basis, Evidence, Verdict, basis_in_words, basis_object};
 use wall::policy::{AskedPart, AskedRule, Policy};
 
 /// Runs the command.
@@ -104,7 +104,7 @@ fn object(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result<V
         "v": 1,
         "type": "wall.why",
         "packet": packet,
-        "verdict": evidence.verdict.action.name(),
+        "verdict": if evidence.verdict.basis == Basis::Held { "held" } else { evidence.verdict.action.name() },
         "basis": basis_object(evidence.verdict.basis, policy),
         "stateless": evidence.is_stateless,
         "flow": evidence.flow.as_ref().map(|flow| wall::report::object(flow, dpi::protocol::Naming::Ndpi)),
@@ -122,7 +122,7 @@ fn in_words(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result
     };
     let mut text = format!(
         "{packet} is {}: {}\n",
-        past(evidence.verdict.action),
+        past(evidence.verdict),
         basis_in_words(evidence.verdict.basis, policy)
     );
     if let Some(flow) = &evidence.flow {
@@ -138,8 +138,10 @@ fn in_words(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result
     Ok(text)
 }
 
-fn past(action: wall::rules::Action) -> &'static str {
-    match action {
+fn past(verdict: Verdict) -> &'static str {
+    match verdict.action {
+        // It waits: what becomes of it is not known yet.
+        _ if verdict.basis == Basis::Held => "held",
         wall::rules::Action::Accept => "accepted",
         wall::rules::Action::Drop => "dropped",
         wall::rules::Action::Reject => "rejected",

@@ -16,6 +16,8 @@ const OF_FLOW_MAX: usize = 8;
 const PORT_MIN: u16 = 1024;
 /// How long they count, in nanoseconds: as long as Netfilter's of FTP.
 const TIME_NS: u64 = 300_000_000_000;
+/// How often old ones are looked for when there are many, in nanoseconds.
+const FORGET_EVERY_NS: u64 = 1_000_000_000;
 
 /// A connection that may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,10 +33,12 @@ pub(super) struct Expected {
 /// Connections that may come.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
-    /// With the time until which each counts.
-    expected: HashMap<Expected, u64>,
-    /// By the flow that announced them.
+    /// With the flow that announced each last, and the time until which it counts.
+    expected: HashMap<Expected, (Slot, u64)>,
+    /// The same by that flow, the oldest first; of flows that have some.
     by_flow: HashMap<Slot, VecDeque<Expected>>,
+    /// When old ones were looked for last.
+    forgot_ns: Option<u64>,
     /// Announcements that did not count.
     pub(super) refused: u64,
 }
@@ -62,9 +66,10 @@ impl Expectations {
             self.refused += 1;
             return;
         }
-        self.expected.insert(expected, now_ns.saturating_add(TIME_NS));
+        if let Some((before, _)) = self.expected.insert(expected, (slot, now_ns.saturating_add(TIME_NS))) {
+            self.forget_of(before, &expected);
+        }
         let own = self.by_flow.entry(slot).or_default();
-        own.retain(|known| *known != expected);
         own.push_back(expected);
         if own.len() > OF_FLOW_MAX
             && let Some(oldest) = own.pop_front()
@@ -75,12 +80,27 @@ impl Expectations {
 
     /// Whether a connection was announced that begins now. It is not expected again.
     pub(super) fn take(&mut self, expected: &Expected, now_ns: u64) -> bool {
-        self.expected.remove(expected).is_some_and(|until_ns| now_ns <= until_ns)
+        let Some((slot, until_ns)) = self.expected.remove(expected) else { return false };
+        self.forget_of(slot, expected);
+        now_ns <= until_ns
+    }
+
+    /// It is not of this flow any more.
+    fn forget_of(&mut self, slot: Slot, expected: &Expected) {
+        let Some(own) = self.by_flow.get_mut(&slot) else { return };
+        own.retain(|known| known != expected);
+        if own.is_empty() {
+            self.by_flow.remove(&slot);
+        }
     }
 
     #[cold]
     fn forget_old(&mut self, now_ns: u64) {
-        self.expected.retain(|_, until_ns| now_ns <= *until_ns);
+        if self.forgot_ns.is_some_and(|last| now_ns.abs_diff(last) < FORGET_EVERY_NS) {
+            return;
+        }
+        self.forgot_ns = Some(now_ns);
+        self.expected.retain(|_, (_, until_ns)| now_ns <= *until_ns);
         let expected = &self.expected;
         self.by_flow.retain(|_, own| {
             own.retain(|known| expected.contains_key(known));
@@ -115,5 +135,6 @@ mod tests {
         assert_eq!(all.len(), ALL_MAX);
         all.add(slot(9), expected(4000), sender, TIME_NS + 1);
         assert_eq!(all.len(), 1, "what is old makes room");
+        assert!(all.take(&expected(4000), TIME_NS + 1) && all.by_flow.is_empty(), "nothing is left of it");
     }
 }

@@ -582,6 +582,10 @@ impl Judge {
         if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
             self.meet_expectation(sight, packet.time_ns);
         }
+        if self.wanted == Some(self.packets + number as u64 + 1) {
+            // Evidence has what is known of the flow, even where the verdict comes without.
+            self.fill(way, (tag, packet.time_ns), &mut scratch.row);
+        }
         let verdict = match tag.sight.filter(|_| self.can_hold) {
             Some(sight) if self.states.of(sight.slot).is_holding() => {
                 if tag.progress != Progress::Open {
@@ -619,6 +623,8 @@ impl Judge {
             (Err(verdict), _) => verdict,
             (Ok(answer), Some(now)) => {
                 let Tag { packets, sight, related, .. } = *tag;
+                // It had its place in the table before it waited: that the table is full now is no fault of its flow.
+                let sight = sight.map(|sight| Sighting { is_new: false, ..sight });
                 self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
             }
             // Its flow is gone: nothing more will be known.
@@ -643,6 +649,11 @@ impl Judge {
     /// What the last burst came to for packets that wait.
     pub(crate) fn take_holding(&mut self) -> Holding {
         std::mem::take(&mut self.holding)
+    }
+
+    /// Whether no packet of a flow is to wait any more.
+    pub(crate) fn has_given_up(&mut self, slot: Slot) -> bool {
+        self.states.known(slot).is_some_and(|state| state.has_given_up())
     }
 
     /// No packet of a flow waits any more.

@@ -5,7 +5,8 @@
 //! ```text
 //!                    flow decided: judged again ──► accepted, dropped or rejected
 //!  packet ─► queue ─┤
-//!                    too many, too long, or the wall ends: as `then` says
+//!                    too many, or too long: as `then` says
+//!                    the wall ends: dropped, and counted
 //! ```
 
 use crate::spy::Tag;
@@ -48,6 +49,11 @@ impl Holding {
 
     pub(super) fn flows(&self) -> usize {
         self.flows.len()
+    }
+
+    /// Whether packets of a flow wait.
+    pub(super) fn holds(&self, slot: Slot) -> bool {
+        self.flows.contains_key(&slot)
     }
 
     /// Whether one more packet of a flow, which may have so many, may wait.

@@ -30,7 +30,7 @@ pub(super) struct Question {
     pub(super) tier1: Option<u32>,
     /// Packets that were submitted.
     pub(super) submitted: u32,
-    /// How many had been when tier 1 handed the flow on.
+    /// How many had been when tier 1 handed the flow on, or had identified it.
     pub(super) handed_at: u32,
     /// What was said last, while tier 1 has not made up its mind.
     pub(super) held: Option<Answer>,

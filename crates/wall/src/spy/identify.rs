@@ -106,6 +106,10 @@ impl Spy {
         };
         let question = asker.question(at);
         question.tier1 = None;
+        // What is known from now on holds of no earlier packet.
+        if question.handed_at == 0 {
+            question.handed_at = question.submitted;
+        }
         let held = question.held.take();
         if held.as_ref().is_some_and(|held| held.done) {
             asker.close(at);
@@ -116,6 +120,15 @@ impl Spy {
         }
         if let Some(held) = held {
             self.note_risks(slot, held.risks);
+        }
+        // Packets of the burst that were put off are told of by changes.
+        let risks = self.risks.of(slot);
+        let now = self.tracker.flow(slot).map(|flow| Tag { risks, ..tag(&flow.value, &self.names) });
+        if let (Some(now), Some(asker)) = (now, &mut self.asker) {
+            let question = asker.question(at);
+            if !question.changes.is_empty() {
+                question.changes.push(Change { from: question.handed_at, tag: now });
+            }
         }
     }
 

@@ -5,12 +5,16 @@ use std::collections::HashMap;
 
 /// Flows with risks at most. Of more, nothing is risky.
 const FLOWS_MAX: usize = 1 << 16;
+/// How many are refused until flows that are over are looked for again, unless as many were found: all are looked at.
+const REFUSED: usize = 1 << 12;
 
 /// What nDPI has found risky, by flow.
 #[derive(Debug, Default)]
 pub(super) struct Risks {
     is_watched: bool,
     flows: HashMap<Slot, u64>,
+    /// How many more are refused before flows that are over are looked for again.
+    to_refuse: usize,
 }
 
 impl Risks {
@@ -33,11 +37,22 @@ impl Risks {
         if risks == 0 || !self.is_watched {
             return;
         }
-        if self.flows.len() >= FLOWS_MAX {
-            self.flows.retain(|slot, _| is_there(*slot));
+        if let Some(known) = self.flows.get_mut(&slot) {
+            *known |= risks;
+            return;
         }
-        if self.flows.len() < FLOWS_MAX || self.flows.contains_key(&slot) {
-            *self.flows.entry(slot).or_default() |= risks;
+        if self.flows.len() >= FLOWS_MAX {
+            if self.to_refuse > 0 {
+                self.to_refuse -= 1;
+                return;
+            }
+            self.flows.retain(|slot, _| is_there(*slot));
+            if self.flows.len() > FLOWS_MAX - REFUSED {
+                self.to_refuse = REFUSED;
+            }
+        }
+        if self.flows.len() < FLOWS_MAX {
+            self.flows.insert(slot, risks);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Records to who listens on a Unix socket. Nobody waits for a reader: records wait in memory, up to a limit, and are lost beyond it, counted.
 
 use super::Kind;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
@@ -128,9 +129,11 @@ impl Socket {
     fn connect(kind: Kind, path: &Path) -> io::Result<Socket> {
         Ok(match kind {
             Kind::Stream => {
-                let stream = UnixStream::connect(path)?;
-                stream.set_nonblocking(true)?;
-                Socket::Stream(stream)
+                // Nobody waits until a listener takes it that has as many before it as it lets wait: it says EAGAIN.
+                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+                let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+                connect(&socket, &SocketAddrUnix::new(path)?)?;
+                Socket::Stream(UnixStream::from(socket))
             }
             Kind::Datagram => {
                 let socket = UnixDatagram::unbound()?;
