@@ -24,7 +24,7 @@
 //! DPDK is loaded when an app first asks for it. EAL is started once a process, with huge pages where some are free, and without where not; the report says
 //! which. Several apps may have queues of one device: the device spreads flows over them (RSS).
 //!
-//! Frames of drivers that leave memory alone, such as `net_ring`, are in packets, and not copied: [`uncopied`]. Other drivers have buffers of DPDK's: [`copied`].
+//! Frames of drivers that leave memory alone, such as `net_ring`, are in packets, and not copied: `uncopied`. Other drivers have buffers of DPDK's: `copied`.
 //!
 //! When the device has no room, packets wait, and then the link: so a source before it is slowed down. The device is polled: a worker with one has no rest. A device
 //! that is gone is opened again as soon as that can be done.

@@ -11,7 +11,7 @@
 //! What a packet does to its flow depends on its verdict: only packets that go on make a flow established, or its sender the initiator. So packets are judged one by one
 //! in their order, and the same verdicts come out however they are cut into bursts.
 //!
-//! Where packets are to wait until it is known what their flow speaks, [`Judge::burst`] says [`Basis::Held`] of them, and who has them asks [`Judge::again`].
+//! Where packets are to wait until it is known what their flow speaks, [`Judge::burst`] says [`Basis::Held`] of them, and who has them asks `Judge::again`.
 //!
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
 
