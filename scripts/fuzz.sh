@@ -7,5 +7,6 @@ export SLUSS_FUZZ_SECONDS="${SECONDS_PER_TARGET:-600}"
 export SLUSS_SEED="${SLUSS_SEED:-$(date +%s)}"
 profile="${SLUSS_FUZZ_PROFILE:-release}"
 echo "fuzz: ${SLUSS_FUZZ_SECONDS}s a target, SLUSS_SEED=$SLUSS_SEED"
-cargo test --profile "$profile" --package sluss-pflang --test differential -- --nocapture --test-threads=1
-cargo test --profile "$profile" --package sluss-testkit --test fuzz_smoke -- --nocapture --test-threads=1
+# Of the whole workspace, so that what `make test` has compiled will do.
+cargo test --profile "$profile" --workspace --test differential -- --nocapture --test-threads=1
+cargo test --profile "$profile" --workspace --test fuzz_smoke -- --nocapture --test-threads=1
