@@ -84,7 +84,7 @@ impl Server {
 
 /// Answers a request. Whatever comes, there is an answer, or the connection is closed, within [`PATIENCE`] for the request and for who reads the
 /// answer.
-pub(crate) fn answer_one(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+pub(crate) fn answer_one(stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     let answered = match request_line(stream)? {
         None => error("a request has 64 MiB at most"),
         Some(line) => match serde_json::from_slice(&line) {
@@ -92,8 +92,33 @@ pub(crate) fn answer_one(mut stream: &UnixStream, answer: &Answer) -> io::Result
             Err(_) => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
         },
     };
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("{answered}\n").as_bytes())
+    write_line(stream, &format!("{answered}\n"), Instant::now() + PATIENCE)
+}
+
+/// Writes an answer.
+///
+/// # Errors
+/// When the connection fails, or not all of it is taken in time: also by who takes byte after byte.
+fn write_line(mut stream: &UnixStream, line: &str, deadline: Instant) -> io::Result<()> {
+    let mut rest = line.as_bytes();
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(time_left(deadline)?))?;
+        let taken = stream.write(rest)?;
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        rest = &rest[taken..];
+    }
+    Ok(())
+}
+
+/// How long it is until then.
+///
+/// # Errors
+/// When that was before.
+fn time_left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// The first line of what comes, as far as it is there at the end; `None` if it is too long.
@@ -104,11 +129,7 @@ fn request_line(mut stream: &UnixStream) -> io::Result<Option<Vec<u8>>> {
     let deadline = Instant::now() + PATIENCE;
     let (mut line, mut part) = (Vec::new(), vec![0; 64 << 10]);
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
+        stream.set_read_timeout(Some(time_left(deadline)?))?;
         let came = stream.read(&mut part)?;
         let end = part[..came].iter().position(|&byte| byte == b'\n');
         line.extend_from_slice(&part[..end.unwrap_or(came)]);
@@ -167,4 +188,26 @@ pub(crate) fn asked(path: &Path, request: &Value, patience: Duration) -> io::Res
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_little_by_little_does_not_hold_the_socket() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let reader = thread::spawn(move || {
+            let mut part = [0; 1 << 10];
+            for _ in 0..50 {
+                theirs.read(&mut part).unwrap();
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let answer = "x".repeat(64 << 20);
+        let written = write_line(&ours, &answer, Instant::now() + Duration::from_millis(300));
+        let kind = written.unwrap_err().kind();
+        assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind:?}");
+        reader.join().unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::message::Message;
 use crate::terminal::Terminal;
 use engine::shm::{Segment, runtime};
-use observe::Found;
+use observe::{Found, Instance, State};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,14 +52,21 @@ pub(crate) fn nothing_in(folders: &[PathBuf]) -> Message {
 /// As many of those that there are in place of one that is not are named.
 const NAMES_MAX: usize = 10;
 
-/// It is the user's fault that what was named is not there.
+/// It is the user's fault that what was named is not there. Of those that there are, crashed ones are named only if no other is there.
 pub(crate) fn none_called(which: &str) -> Failure {
     let failure = Failure::user(format_args!("no instance has the name or process number `{which}`"));
-    let there_are = find(&runtime::folders()).map(|found| found.instances).unwrap_or_default();
+    let mut there_are = find(&runtime::folders()).map(|found| found.instances).unwrap_or_default();
+    if there_are.iter().any(|one| one.state != State::Crashed) {
+        there_are.retain(|one| one.state != State::Crashed);
+    }
     if there_are.is_empty() {
         return failure.help(format_args!("there are no instances: {HOW_TO_START}"));
     }
-    let names = joined(there_are.iter().take(NAMES_MAX).map(|one| format!("{} ({})", one.name, one.pid)));
+    let named = |one: &Instance| match one.state {
+        State::Crashed => format!("{} ({}, crashed)", one.name, one.pid),
+        _ => format!("{} ({})", one.name, one.pid),
+    };
+    let names = joined(there_are.iter().take(NAMES_MAX).map(named));
     let more = if there_are.len() > NAMES_MAX { ", …: `sluss ps` lists all" } else { "" };
     failure.help(format_args!("there are {names}{more}"))
 }

@@ -3,14 +3,15 @@
 
 mod common;
 
-use common::{arg, say, scratch};
+use common::inline::{errors_in, has, wait};
+use common::{arg, scratch};
 use serde_json::Value;
 use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use testkit::netns::{Namespace, PATIENCE};
+use testkit::netns::Namespace;
 
 /// Where the wall stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,10 +36,8 @@ impl Bench {
     /// Lays cables, and runs a wall with this policy while `test` runs; `flags` are more of its own, and the end of the rules'.
     fn run(name: &str, at: At, policy: &str, (flags, bypass): (&str, &str), test: impl FnOnce(&mut Bench)) {
         let tools = [("curl", "curl"), ("python3", "python3"), ("iptables", "iptables")];
-        for (tool, package) in tools {
-            if Command::new(tool).arg("--version").output().is_err() {
-                return say(&format!("SKIPPED: {name} needs `{tool}`: install {package} (Debian)"));
-            }
+        if !has(name, &tools) {
+            return;
         }
         let Some((_turn, [client, router, server])) = Namespace::some(name) else { return };
         let folder = scratch(name);
@@ -121,15 +120,11 @@ impl Bench {
     }
 
     fn errors(&self) -> String {
-        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
+        errors_in(&self.folder)
     }
 
-    fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    fn wait(&self, what: &str, is_so: impl FnMut() -> bool) {
+        wait(&self.folder, what, is_so);
     }
 
     fn serve(&mut self) {

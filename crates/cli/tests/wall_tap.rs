@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::inline::{errors_in, wait};
 use common::{arg, say, scratch, sluss, stderr, stdout};
 use serde_json::Value;
 use std::fs;
@@ -13,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
-use testkit::netns::{Namespace, PATIENCE};
+use testkit::netns::Namespace;
 
 /// A machine with a TAP device, a wall from there to a cable, and a server at its other end.
 struct Bench {
@@ -48,15 +49,11 @@ impl Bench {
     }
 
     fn errors(&self) -> String {
-        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
+        errors_in(&self.folder)
     }
 
-    fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
-            thread::sleep(Duration::from_millis(10));
-        }
+    fn wait(&self, what: &str, is_so: impl FnMut() -> bool) {
+        wait(&self.folder, what, is_so);
     }
 
     fn sluss(&self, words: &[&str]) -> String {

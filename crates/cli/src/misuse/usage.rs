@@ -320,6 +320,7 @@ impl Usage {
         let what = Failure::user(format_args!("{}: there is no `{value}`", self.typed(arg)));
         let values = self.arg(arg).map(names).unwrap_or_default();
         match text(told, ContextKind::SuggestedValue) {
+            Some(similar) if values == similar => what.help(format_args!("did you mean `{similar}`?")),
             Some(similar) => what.help(format_args!("did you mean `{similar}`? It is {values}")),
             None => what.help(values),
         }
@@ -402,14 +403,17 @@ impl Usage {
 /// More names than this say nothing to who reads them: there are more than 200 link types.
 const NAMES_MAX: usize = 50;
 
-/// The values that an argument can have, if they can be listed.
+/// The values that an argument can have, if they can be listed; the value itself where there is one.
 fn names(arg: &Arg) -> String {
     let values = arg.get_possible_values();
     if !(1..=NAMES_MAX).contains(&values.len()) {
         return String::new();
     }
     let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
-    format!("one of {}", names.join(", "))
+    match names[..] {
+        [only] => only.to_owned(),
+        _ => format!("one of {}", names.join(", ")),
+    }
 }
 
 fn text(told: &Error, kind: ContextKind) -> Option<&str> {

@@ -4,7 +4,7 @@ use super::{arg, say, scratch, sluss};
 use serde_json::Value;
 use std::fs;
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use testkit::netns::{Namespace, PATIENCE};
@@ -18,6 +18,20 @@ pub fn has(test: &str, tools: &[(&str, &str)]) -> bool {
         }
         is_there
     })
+}
+
+/// What a wall has told, which is in a file of this folder.
+pub fn errors_in(folder: &Path) -> String {
+    fs::read_to_string(folder.join("errors")).unwrap_or_default()
+}
+
+/// Waits for what a wall is to do, with what it has told if it does not.
+pub fn wait(folder: &Path, what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", errors_in(folder));
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// A client and a server, and between them a wall.
@@ -93,15 +107,11 @@ impl Bench {
     }
 
     pub fn errors(&self) -> String {
-        fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
+        errors_in(&self.folder)
     }
 
-    pub fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let begin = Instant::now();
-        while !is_so() {
-            assert!(begin.elapsed() < PATIENCE, "{what} has not come; the wall says {}", self.errors());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    pub fn wait(&self, what: &str, is_so: impl FnMut() -> bool) {
+        wait(&self.folder, what, is_so);
     }
 
     /// Ends the wall; gives what it prints.
