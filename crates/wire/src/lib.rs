@@ -52,6 +52,7 @@
 
 pub mod arp;
 pub mod bytes;
+mod chars;
 pub mod checksum;
 pub mod cidr;
 mod dns;

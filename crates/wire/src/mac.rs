@@ -1,5 +1,6 @@
 //! Hardware addresses of six bytes (IEEE 802, 8: EUI-48).
 
+use crate::chars::Chars;
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
@@ -48,8 +49,7 @@ impl Mac {
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+        f.pad(Chars::<17>::mac(*self).as_str())
     }
 }
 

@@ -58,6 +58,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::arp::Arp;
+use crate::chars::Chars;
 use crate::ether::ethertype;
 use crate::ip::{Fragment, IpPacket, Ipv4, Ipv6, Route, ports, protocol, protocol_name};
 use crate::link::{Direction, Link, Network, Tag, strip};
@@ -81,7 +82,9 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Mac(mac) => mac.fmt(f),
+            Endpoint::Ip(IpAddr::V4(ip)) => f.write_str(Chars::<15>::ipv4(*ip).as_str()),
             Endpoint::Ip(ip) => ip.fmt(f),
+            Endpoint::Socket(SocketAddr::V4(socket)) => f.write_str(Chars::<21>::socket(*socket).as_str()),
             Endpoint::Socket(socket) => socket.fmt(f),
         }
     }

@@ -169,12 +169,16 @@ fn unknown(name: &str) -> Failure {
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     columns: Columns,
+    /// What stands before each value in an object: `"ip_src":`.
+    keys: Vec<String>,
     dissector: Dissector,
 }
 
 impl Writer {
     pub(super) fn new(columns: Columns) -> Writer {
-        Writer { columns, dissector: Dissector::default() }
+        let key = |column: &Column| format!("\"{}\":", column.name().replace('.', "_"));
+        let keys = columns.columns.iter().map(key).collect();
+        Writer { columns, keys, dissector: Dissector::default() }
     }
 
     /// Appends a packet's line.
@@ -211,7 +215,7 @@ impl Writer {
             }
             Style::Json => {
                 out.push(b'{');
-                members(&self.columns, &facts, out);
+                members((&self.columns, &self.keys), &facts, out);
                 out.extend_from_slice(b"}\n");
             }
         }
@@ -221,21 +225,19 @@ impl Writer {
     pub(super) fn members(&mut self, packet: &PacketRef<'_>, out: &mut Vec<u8>) {
         let dissection = self.dissector.read(packet.linktype, packet.data, packet.wire_len);
         members(
-            &self.columns,
+            (&self.columns, &self.keys),
             &Facts { file: "", number: 0, packet, interface: None, dissection: &dissection },
             out,
         );
     }
 }
 
-fn members(columns: &Columns, facts: &Facts<'_>, out: &mut Vec<u8>) {
-    for (at, column) in columns.columns.iter().enumerate() {
+fn members((columns, keys): (&Columns, &[String]), facts: &Facts<'_>, out: &mut Vec<u8>) {
+    for (at, (column, key)) in columns.columns.iter().zip(keys).enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        out.push(b'"');
-        out.extend(column.name().bytes().map(|byte| if byte == b'.' { b'_' } else { byte }));
-        out.extend_from_slice(b"\":");
+        out.extend_from_slice(key.as_bytes());
         facts.json(column, out);
     }
 }
@@ -297,9 +299,7 @@ impl Facts<'_> {
                 }
                 decimal(whole, out);
                 out.push(b'.');
-                let digits =
-                    [8, 7, 6, 5, 4, 3, 2, 1, 0].map(|place| b'0' + (rest / 10_u64.pow(place) % 10) as u8);
-                out.extend_from_slice(&digits);
+                nine_digits(rest, out);
             }
             Frame::Len => decimal(self.packet.wire_len.into(), out),
             Frame::CapLen => decimal(self.packet.data.len() as u64, out),
@@ -315,7 +315,7 @@ impl Facts<'_> {
 /// Appends a number in decimal.
 ///
 /// PERF: most columns are numbers; `write!` takes three times as long.
-fn decimal(mut number: u64, out: &mut Vec<u8>) {
+pub(super) fn decimal(mut number: u64, out: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -327,6 +327,12 @@ fn decimal(mut number: u64, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends nanoseconds within a second.
+pub(super) fn nine_digits(ns: u64, out: &mut Vec<u8>) {
+    let digits = [8, 7, 6, 5, 4, 3, 2, 1, 0].map(|place| b'0' + (ns / 10_u64.pow(place) % 10) as u8);
+    out.extend_from_slice(&digits);
 }
 
 /// Appends a string of JSON.

@@ -18,6 +18,7 @@ mod losses;
 mod merge;
 mod misfits;
 mod names;
+mod objects;
 mod opening;
 pub(crate) mod places;
 pub(crate) mod plan;

@@ -2,12 +2,11 @@
 
 use super::bits::set_bits;
 use super::dump::Dump;
-use super::fields::{self, Columns, Writer};
+use super::fields::{Columns, Writer};
+use super::objects::Objects;
 use crate::escape::shown;
 use crate::exit::Failure;
-use capture::{
-    Batch, ByteOrder, Encoded, Encoder, Line, MergingEncoder, PacketRef, Precision, Target, UtcTime,
-};
+use capture::{Batch, ByteOrder, Encoded, Encoder, Line, MergingEncoder, PacketRef, Target};
 use std::io::Write;
 
 /// Turns the selected packets of a batch into output.
@@ -26,7 +25,7 @@ pub(crate) enum Renderer {
     /// Fields of each packet.
     Fields(Writer),
     /// One JSON object a packet, with these fields.
-    Json(Writer),
+    Json(Objects),
 }
 
 /// What a line says of the packet's place, which `sluss trace` asks for.
@@ -48,7 +47,7 @@ impl Renderer {
 
     /// One that writes an object a packet.
     pub(crate) fn of_objects() -> Renderer {
-        Renderer::Json(Writer::new(Columns::of_json()))
+        Renderer::Json(Objects::new())
     }
 
     /// One that does the same for several inputs in turns; a section of pcapng has this byte order.
@@ -99,9 +98,9 @@ impl Renderer {
             Renderer::Fields(writer) => {
                 numbered(batch, before, bits).for_each(|of| writer.line(batch, of, out));
             }
-            Renderer::Json(writer) => {
+            Renderer::Json(objects) => {
                 for (number, packet) in numbered(batch, before, bits) {
-                    object(batch.input(), number, &packet, writer, out);
+                    objects.put(batch.input(), number, &packet, out);
                 }
             }
         }
@@ -145,29 +144,4 @@ fn numbered<'b>(
     let mut wanted = set_bits(bits).peekable();
     let number = move |i: usize| before + i as u64 + 1;
     batch.iter().enumerate().filter_map(move |(i, packet)| wanted.next_if_eq(&i).map(|_| (number(i), packet)))
-}
-
-/// Appends the object of a packet.
-///
-/// PERF: written piece by piece; a tree of values, which `json!` makes first, takes three times as long.
-fn object(input: &str, number: u64, packet: &PacketRef<'_>, fields: &mut Writer, out: &mut Vec<u8>) {
-    let summary =
-        wire::summary::summarize(packet.linktype, packet.data, packet.wire_len).going(packet.direction);
-    let time = UtcTime { timestamp_ns: packet.timestamp_ns, precision: Precision::Nano };
-    out.extend_from_slice(b"{\"v\":1,\"type\":\"packet\",\"file\":");
-    fields::string(out, input);
-    // Writing to a Vec cannot fail. Neither a time nor a link type has anything to escape.
-    let _ = write!(
-        out,
-        ",\"number\":{number},\"offset\":{},\"time\":\"{time}\",\"linktype\":\"{}\",\"interface\":{},\"captured_bytes\":{},\"wire_bytes\":{},\"summary\":",
-        packet.offset,
-        packet.linktype,
-        packet.interface,
-        packet.data.len(),
-        packet.wire_len,
-    );
-    fields::string(out, &summary.to_string());
-    out.push(b',');
-    fields.members(packet, out);
-    out.extend_from_slice(b"}\n");
 }

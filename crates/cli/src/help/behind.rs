@@ -495,7 +495,7 @@ const WRONG_POLICY: (&str, &str) = ("2", "wrong policy or flag");
 const WALL_RUN: Behind = Behind {
     notes: &[
         "The first rule of POLICY that takes a packet decides it. Of captures, packets are judged by what is known when they come, the same in every run.",
-        "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy          read again; one that is wrong changes nothing.",
+        "Between devices, packets that are accepted go on to the other one, and ends of rejected flows are told. SIGHUP, or `sluss wall reload`, has the policy read again; one that is wrong changes nothing.",
         "Live, the wall gives up its capabilities when its devices are open, and confines itself by Landlock and seccomp as far as the kernel has these. \
          Behind a queue it keeps CAP_NET_ADMIN, and --in and --out say what `in` and `out` of rules are.",
     ],

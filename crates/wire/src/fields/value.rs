@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 use std::net::IpAddr;
 
+use crate::chars::Chars;
 use crate::dns::{Labels, Part};
 use crate::mac::Mac;
 
@@ -48,6 +49,7 @@ impl fmt::Display for Value<'_> {
             Value::Hex { value, digits } => write!(f, "0x{value:0width$x}", width = usize::from(*digits)),
             Value::Flag(flag) => f.write_char(if *flag { '1' } else { '0' }),
             Value::Mac(mac) => mac.fmt(f),
+            Value::Ip(IpAddr::V4(ip)) => f.write_str(Chars::<15>::ipv4(*ip).as_str()),
             Value::Ip(ip) => ip.fmt(f),
             Value::Text(text) => text.fmt(f),
             Value::Name(name) => name.fmt(f),
