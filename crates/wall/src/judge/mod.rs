@@ -33,9 +33,9 @@ use dpi::Protocol;
 use expect::{Expectations, Expected};
 use flow::table::Slot;
 use flow::{NoFlow, Packet};
-use memo::Memo;
+use memo::{Facts, Memo};
 use names::NameTable;
-use state::{FlowState, States};
+use state::States;
 use std::sync::Arc;
 use wire::LinkType;
 use wire::ether::ethertype;
@@ -126,16 +126,19 @@ pub struct Prepared {
 struct Compiled {
     programs: Programs,
     /// With all that is known, and before it is known what the flow speaks.
-    memos: [Option<Memo>; 2],
+    memos: [Option<Box<Memo>>; 2],
 }
 
 impl Compiled {
     fn new(policy: &Policy, linktype: LinkType) -> Option<Compiled> {
-        policy.compile(linktype).ok().map(Compiled::of)
+        policy.compile(linktype).ok().map(|programs| Compiled::of(policy, programs))
     }
 
-    fn of(programs: Programs) -> Compiled {
-        let memos = programs.places().map(|places| places.and_then(Memo::new));
+    fn of(policy: &Policy, programs: Programs) -> Compiled {
+        let inputs = &policy.vocabulary().inputs;
+        let memo =
+            |places: Vec<usize>| Memo::new(places.into_iter().map(|place| inputs[place])).map(Box::new);
+        let memos = programs.places().map(|places| places.and_then(memo));
         Compiled { programs, memos }
     }
 }
@@ -155,7 +158,7 @@ impl Prepared {
     /// # Errors
     /// As [`Policy::compile`].
     pub fn compiled(policy: Arc<Policy>, linktype: LinkType) -> Result<Prepared, pflang::Error> {
-        let compiled = Compiled::of(policy.compile(linktype)?);
+        let compiled = Compiled::of(&policy, policy.compile(linktype)?);
         let prepared = Prepared::new(policy, &[]);
         Ok(Prepared { programs: vec![(linktype, Some(compiled))], ..prepared })
     }
@@ -500,7 +503,8 @@ impl Judge {
         }
         if self.wanted == Some(self.packets + number as u64 + 1) {
             // Evidence has what is known of the flow, even where the verdict comes without.
-            self.fill(way, (tag, packet.time_ns), &mut scratch.row);
+            let facts = self.facts(way, tag);
+            self.fill(&facts, packet.time_ns, &mut scratch.row);
         }
         let verdict = match tag.sight.filter(|_| self.can_hold) {
             Some(sight) if self.states.of(sight.slot).is_holding() => {
@@ -679,8 +683,8 @@ impl Judge {
             (Progress::Done, _) | (_, Some((_, OnFault::Open))) => true,
             (_, Some((_, OnFault::Closed | OnFault::Undecided)) | None) => false,
         };
-        self.fill(way, (tag, packet.time_ns), &mut scratch.row);
-        match self.asked(packet, is_known, scratch) {
+        let facts = self.facts(way, tag);
+        match self.asked(packet, &facts, is_known, scratch) {
             Answer::Rule(rule) => self.rule(rule),
             Answer::None => self.default(),
             Answer::Open => {
@@ -688,7 +692,7 @@ impl Judge {
                     return Verdict { action: Action::Drop, basis: Basis::Fault(fault) };
                 }
                 if on_undecided == Undecided::Rules {
-                    return match self.asked(packet, true, scratch) {
+                    return match self.asked(packet, &facts, true, scratch) {
                         Answer::Rule(rule) => self.rule(rule),
                         Answer::None | Answer::Open => self.default(),
                     };
@@ -725,16 +729,33 @@ impl Judge {
     }
 
     /// What the rules say, with all that is known of a flow. What a rule with limits takes is counted in them.
-    fn asked(&mut self, packet: &Packet<'_>, is_known: bool, scratch: &mut Scratch) -> Answer {
+    #[inline]
+    fn asked(&mut self, packet: &Packet<'_>, facts: &Facts, is_known: bool, scratch: &mut Scratch) -> Answer {
+        // Taken away while it is asked, since what it does not know needs all of the judge.
+        let memo = self.compiled(packet.linktype).and_then(|all| all.memos[usize::from(!is_known)].take());
+        let Some(mut memo) = memo else { return self.answer(packet, facts, is_known, scratch) };
+        let answer = memo.answer(facts, || self.answer(packet, facts, is_known, scratch));
+        if let Some(compiled) = self.compiled(packet.linktype) {
+            compiled.memos[usize::from(!is_known)] = Some(memo);
+        }
+        answer
+    }
+
+    /// The same, of the program.
+    #[inline(never)]
+    fn answer(
+        &mut self,
+        packet: &Packet<'_>,
+        facts: &Facts,
+        is_known: bool,
+        scratch: &mut Scratch,
+    ) -> Answer {
+        self.fill(facts, packet.time_ns, &mut scratch.row);
         let Scratch { row, values, .. } = scratch;
         let bytes = (packet.frame, packet.wire_len);
-        let Some(Compiled { programs, memos }) = self.compiled(packet.linktype) else { return Answer::None };
-        let mut ask =
-            || if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
-        let answer = match &mut memos[usize::from(!is_known)] {
-            Some(memo) => memo.answer(row, ask),
-            None => ask(),
-        };
+        let Some(programs) = self.programs(packet.linktype) else { return Answer::None };
+        let answer =
+            if is_known { programs.whole(bytes, row, values) } else { programs.early(bytes, row, values) };
         if let Answer::Rule(rule) = answer
             && let Some(rule) = self.policy.rules().get(rule as usize)
         {
@@ -753,38 +774,51 @@ impl Judge {
         }));
     }
 
-    /// The numbers that programs are given.
-    fn fill(&mut self, way: Way, (tag, now_ns): (&Tag, u64), row: &mut Vec<u32>) {
-        let state = tag.sight.map_or(FlowState::default(), |sight| *self.states.of(sight.slot));
-        let direction = tag.sight.map(|sight| sight.direction);
+    /// What is known of a packet.
+    #[inline]
+    fn facts(&mut self, way: Way, tag: &Tag) -> Facts {
+        let Tag { protocol, master, packets, name, risks, .. } = *tag;
         let is_related = tag.related.is_some_and(|slot| self.states.of(slot).has_accepted());
+        let (state, from, own) = match tag.sight {
+            None => (state::INVALID, 0, 0),
+            Some(sight) => {
+                let flow = self.states.of(sight.slot);
+                let state = if !sight.counts {
+                    state::INVALID
+                } else if is_related {
+                    state::RELATED
+                } else {
+                    flow.state(sight.direction)
+                };
+                (state, flow.from(sight.direction), flow.own())
+            }
+        };
+        let confidence = tag.confidence as u32;
+        Facts { protocol, master, confidence, state, from, own, name, packets, risks, way }
+    }
+
+    /// The numbers that programs are given.
+    fn fill(&mut self, facts: &Facts, now_ns: u64, row: &mut Vec<u32>) {
         row.clear();
-        for input in &self.policy.vocabulary().inputs {
-            row.push(match input {
-                Input::FlowCount => tag.packets,
-                Input::App => tag.protocol.into(),
-                Input::Master => tag.master.into(),
-                Input::Category => self.categories.get(usize::from(tag.protocol)).copied().unwrap_or(0),
-                Input::Confidence => tag.confidence as u32,
-                Input::State => match tag.sight {
-                    None => state::INVALID,
-                    Some(sight) if !sight.counts => state::INVALID,
-                    Some(_) if is_related => state::RELATED,
-                    Some(sight) => state.state(sight.direction),
-                },
-                Input::From => direction.map_or(0, |direction| state.from(direction)),
-                Input::In => way.input,
-                Input::Out => way.output,
-                Input::Name => self.names.domain(tag.name),
-                Input::Risks(word) => (tag.risks >> (32 * word)) as u32,
-                Input::Sets(word) => self.names.sets(tag.name, *word),
-                Input::Own(word) => state.own(*word),
-                Input::Limits(word) => {
-                    let limits = self.limits.iter().skip(32 * *word as usize).take(32);
-                    limits.enumerate().fold(0, |bits, (at, limit)| bits | u32::from(limit.has(now_ns)) << at)
-                }
-            });
-        }
+        row.extend(self.policy.vocabulary().inputs.iter().map(|input| match input {
+            Input::FlowCount => facts.packets,
+            Input::App => facts.protocol.into(),
+            Input::Master => facts.master.into(),
+            Input::Category => self.categories.get(usize::from(facts.protocol)).copied().unwrap_or(0),
+            Input::Confidence => facts.confidence,
+            Input::State => facts.state,
+            Input::From => facts.from,
+            Input::In => facts.way.input,
+            Input::Out => facts.way.output,
+            Input::Name => self.names.domain(facts.name),
+            Input::Risks(word) => (facts.risks >> (32 * word)) as u32,
+            Input::Sets(word) => self.names.sets(facts.name, *word),
+            Input::Own(word) => [facts.own].get(*word as usize).copied().unwrap_or(0),
+            Input::Limits(word) => {
+                let limits = self.limits.iter().skip(32 * *word as usize).take(32);
+                limits.enumerate().fold(0, |bits, (at, limit)| bits | u32::from(limit.has(now_ns)) << at)
+            }
+        }));
     }
 
     /// The programs for packets of a link type.

@@ -121,8 +121,8 @@ impl FlowState {
 
     /// Bits of own applications.
     #[inline]
-    pub(super) fn own(&self, word: u32) -> u32 {
-        if word == 0 { self.own } else { 0 }
+    pub(super) fn own(&self) -> u32 {
+        self.own
     }
 
     /// Whether the next payload is compared with patterns.
