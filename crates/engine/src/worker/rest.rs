@@ -1,6 +1,6 @@
 //! How long a worker sleeps between two breaths in which nothing moves.
 //!
-//! Only devices wake it: where nothing but these can bring in packets, and nothing has come for a second, it waits for them in poll(2), 10 ms at most. Otherwise it
+//! Only devices wake it: where nothing but these can bring in packets, and nothing has come for some short sleeps, it waits for them in poll(2), 10 ms at most. Otherwise it
 //! finds out by itself what has come meanwhile, so that no sleep is longer than a tenth of a millisecond, or 0.4 ms
 //! when nothing has come for a second and no other worker sends to it. Where no packet waits it sleeps at once, from breath to breath for longer. With links to or from another worker that fill up it stays [`Awake`].
 //!
@@ -38,6 +38,8 @@ const IDLE_US: u64 = 1_000_000;
 /// only if there are more than a million a second. A link has room for 1024, and nothing behind it that would hold more: whoever sends over it
 /// drops what it has no room for, and a worker sends several millions a second. Its receiver sleeps no longer than ever.
 const IDLE_SLEEP_US_MAX: u64 = 400;
+/// The sum of sleeps after which it waits for devices, in microseconds: four sleeps. Packets that come one soon after the other are found without a call for each.
+const DEVICE_AFTER_US: u64 = 10;
 /// How long it waits for devices, in microseconds. So late may it see that it is to stop, and tick.
 const DEVICE_WAIT_US: u64 = 10_000;
 /// The time that a sleep may last too long, in microseconds: Linux adds 50 to spare its timers.
@@ -58,11 +60,11 @@ impl Rest {
         (self.quiet, self.idle_us, self.devices_barred_us) = (0, 0, 0);
     }
 
-    /// How long it may wait for devices, where nothing else can come: when nothing has come for a while, nor a device said in vain that
+    /// How long it may wait for devices, where nothing else can come: when nothing has come for some sleeps, nor a device said in vain that
     /// it had something. `until_event_ns` is how long it is until an app wants to be called.
     pub(super) fn until_device(&self, until_event_ns: impl FnOnce() -> Option<u64>) -> Option<Duration> {
         let is_sent_to = self.idle_sleep_us_max < IDLE_SLEEP_US_MAX;
-        if is_sent_to || self.devices_barred_us > 0 || self.idle_us < IDLE_US {
+        if is_sent_to || self.devices_barred_us > 0 || self.idle_us < DEVICE_AFTER_US {
             return None;
         }
         Some(DEVICE_WAIT_US.min(punctual_us(until_event_ns())))
@@ -234,13 +236,19 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_waited_for_when_nothing_has_come_for_a_second() {
+    fn devices_are_waited_for_when_nothing_has_come_for_some_sleeps() {
         let idle = |is_sent_to| {
             let mut rest = Rest::new(is_sent_to);
             (0..2 * IDLE_US / SLEEP_US_MAX).for_each(|_| _ = rest.without_packets(|| None));
             rest
         };
-        assert_eq!(Rest::new(false).until_device(|| None), None);
+        let mut rest = Rest::new(false);
+        let waits = (0..6).map(|_| {
+            let waits = rest.until_device(|| None).is_some();
+            _ = rest.without_packets(|| None);
+            waits
+        });
+        assert_eq!(waits.collect::<Vec<_>>(), [false, false, false, false, true, true]);
         assert_eq!(idle(true).until_device(|| None), None, "another worker may send");
         let mut rest = idle(false);
         assert_eq!(rest.until_device(|| None), Some(us(DEVICE_WAIT_US)));

@@ -92,7 +92,10 @@ impl Memo {
             ^ (c ^ e.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let entry = &mut self.entries[(hash >> 56) as usize % ENTRIES];
         match entry {
-            (known, Some(answer)) if *known == key => *answer,
+            // PERF: `==` calls memcmp.
+            (known, Some(answer)) if known.iter().zip(key).fold(0, |all, (a, b)| all | (a ^ b)) == 0 => {
+                *answer
+            }
             entry => {
                 let answer = ask();
                 *entry = (key, Some(answer));

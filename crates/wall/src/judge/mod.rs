@@ -398,24 +398,25 @@ impl Judge {
             }
         }
         self.counts.stateless += (packets.len() - scratch.asked.len()) as u64;
-        scratch.tags.clear();
-        scratch.tags.resize(scratch.asked.len(), Tag::default());
+        // PERF: those of the burst before are written over, which each packet's is; to clear them first takes as long as to write them.
+        let mut tags = std::mem::take(&mut scratch.tags);
+        tags.resize(tags.len().max(scratch.asked.len()), Tag::default());
+        let told = &mut tags[..scratch.asked.len()];
         if scratch.asked.len() == packets.len() {
-            self.spy.burst(packets, &mut scratch.tags);
+            self.spy.burst(packets, told);
         } else {
             let asked: Vec<Packet<'_>> = scratch.asked.iter().map(|(at, _)| packets[*at]).collect();
-            self.spy.burst(&asked, &mut scratch.tags);
+            self.spy.burst(&asked, told);
         }
-        for at in 0..scratch.asked.len() {
+        for (at, tag) in told.iter().enumerate() {
             let (number, answer) = scratch.asked[at];
-            let tag = scratch.tags[at];
-            verdicts[number] = self.with_flow((number, &packets[number]), way, (answer, &tag), &mut scratch);
+            verdicts[number] = self.with_flow((number, &packets[number]), way, (answer, tag), &mut scratch);
             if self.wanted == Some(self.packets + number as u64 + 1) {
                 let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
                 let stateless = answer;
                 self.evidence = Some(Evidence::new(
                     &packets[number],
-                    tag,
+                    *tag,
                     (stateless, verdicts[number]),
                     &scratch.row,
                     record,
@@ -431,6 +432,7 @@ impl Judge {
             }
         }
         self.packets += packets.len() as u64;
+        scratch.tags = tags;
         self.scratch = scratch;
     }
 
