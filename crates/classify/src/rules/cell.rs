@@ -1,7 +1,7 @@
 //! Leaves and nodes, as they are built.
 
 use super::cut::{Bounds, Cutter};
-use super::image::{Entry, Masks, NOTHING_SHARED, SHARED, SPECIAL};
+use super::image::{Entry, Masks, SHARED, SPECIAL, Shared};
 use super::matching::Specials;
 use super::{Address, Rule};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl Arena {
     pub(super) fn new(entries_max: usize) -> Arena {
         Arena {
             cells: Vec::new(),
-            words: NOTHING_SHARED.to_vec(),
+            words: Shared::NOTHING.words().to_vec(),
             leaves: HashMap::new(),
             nodes: HashMap::new(),
             hash: RandomState::new(),
@@ -64,7 +64,7 @@ impl<A: Address> CellBuilder<'_, A> {
             return entry;
         }
         let offset = arena.words.len();
-        self.write_shared(&mut arena.words, rules);
+        arena.words.extend(self.shared(rules).words());
         for group in rules.chunks(GROUP) {
             self.write_group(&mut arena.words, group);
         }
@@ -74,15 +74,9 @@ impl<A: Address> CellBuilder<'_, A> {
         entry
     }
 
-    /// The bits of addresses that all rules of a leaf ask for alike.
-    fn write_shared(&self, words: &mut Vec<u32>, rules: &[u32]) {
-        let addresses = |rule: u32| self.cutter.ternary[rule as usize].map(|words| A::addresses(&words));
-        let [value, mut mask] = addresses(rules[0]);
-        for [other, care] in rules[1..].iter().map(|&rule| addresses(rule)) {
-            mask &= care & !(other ^ value);
-        }
-        let value = value & mask;
-        words.extend([value as u32, (value >> 32) as u32, mask as u32, (mask >> 32) as u32]);
+    /// The bits that rules ask for alike.
+    pub(super) fn shared(&self, rules: &[u32]) -> Shared {
+        Shared::of::<A>(rules.iter().map(|&rule| self.cutter.ternary[rule as usize]))
     }
 
     /// Rows of a group, then its numbers.

@@ -1,16 +1,16 @@
 //! What a rule list is compiled to: tables, nodes and leaves in two arrays.
 //!
 //! ```text
-//! table   two masks, where its entries begin, its lowest rule
+//! table   bits that all its rules share; two masks, where its entries begin, its lowest rule
 //! cells   entries of tables; nodes: [mask, mask, entries…]
 //! entry   leaf: where in `words`, how many rules  |  node: where in `cells`, which two words of the key its masks select from
-//! words   a leaf: bits of addresses that all its rules share (a value and a mask, 64 bits each, lower halves first);
-//!         then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
+//! words   a leaf: bits that all its rules share; then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
 //! ```
 //! An index among entries is the selected bits of one word, and above them those of the other.
 
 use super::Address;
 use super::family::Family;
+use table::pages::Pages;
 use table::simd::lanes::{GROUP, Lanes};
 
 /// No rule.
@@ -19,11 +19,61 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Set in the number of a rule whose rows do not say all of it: it has a residual, or a range that is no ternary word.
 pub(super) const SPECIAL: u32 = 1 << 31;
 
-/// Words in front of a leaf's groups.
-pub(super) const SHARED: usize = 4;
+/// Bits of addresses and ports that rules ask for alike. A packet that has not these bits matches none of the rules: that holds of most leaves that a
+/// random packet comes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared {
+    addresses: u64,
+    addresses_mask: u64,
+    ports: u32,
+    ports_mask: u32,
+}
 
-/// What stands in front of the empty leaf, which is at offset 0: a value that no packet has under the mask.
-pub(super) const NOTHING_SHARED: [u32; SHARED] = [1, 0, 0, 0];
+/// Words of [`Shared`] in front of a leaf's groups.
+pub(super) const SHARED: usize = 6;
+
+impl Shared {
+    /// That of no rules, which the empty leaf at offset 0 has: a value that no packet has under the mask.
+    pub(super) const NOTHING: Shared = Shared { addresses: 1, addresses_mask: 0, ports: 0, ports_mask: 0 };
+
+    /// Those of rules whose ternary words are given.
+    pub(super) fn of<A: Family>(mut rules: impl Iterator<Item = [A::Words; 2]>) -> Shared {
+        let bits = |words: &A::Words| (A::addresses(words), A::ports(words));
+        let Some([value, care]) = rules.next() else { return Shared::NOTHING };
+        let ((addresses, ports), (mut addresses_mask, mut ports_mask)) = (bits(&value), bits(&care));
+        for [value, care] in rules {
+            let ((other, other_ports), (care, ports_care)) = (bits(&value), bits(&care));
+            addresses_mask &= care & !(other ^ addresses);
+            ports_mask &= ports_care & !(other_ports ^ ports);
+        }
+        Shared {
+            addresses: addresses & addresses_mask,
+            addresses_mask,
+            ports: ports & ports_mask,
+            ports_mask,
+        }
+    }
+
+    /// The words in front of a leaf.
+    pub(super) fn words(self) -> [u32; SHARED] {
+        let Shared { addresses, addresses_mask, ports, ports_mask } = self;
+        let [low, mask_low] = [addresses as u32, addresses_mask as u32];
+        [low, (addresses >> 32) as u32, mask_low, (addresses_mask >> 32) as u32, ports, ports_mask]
+    }
+
+    #[inline(always)]
+    fn of_words(&[low, high, mask_low, mask_high, ports, ports_mask]: &[u32; SHARED]) -> Shared {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        Shared { addresses: word(low, high), addresses_mask: word(mask_low, mask_high), ports, ports_mask }
+    }
+
+    /// Whether a key with these words has them.
+    #[inline(always)]
+    pub(super) fn is_in<A: Family>(self, words: &A::Words) -> bool {
+        let addresses = A::addresses(words) & self.addresses_mask ^ self.addresses;
+        addresses | u64::from(A::ports(words) & self.ports_mask ^ self.ports) == 0
+    }
+}
 
 /// A leaf or a node; the empty leaf is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +146,7 @@ impl Masks {
 /// One table: an array of entries for the rules that are specific enough to be told apart by its bits.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
+    pub(super) shared: Shared,
     pub(super) masks: Masks,
     /// Where its entries begin in `cells`.
     pub(super) base: usize,
@@ -109,15 +160,21 @@ pub(super) struct Table {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
     pub(super) tables: Vec<Table>,
-    pub(super) cells: Vec<u64>,
+    pub(super) cells: Pages<u64>,
     /// Ends with padding that vectors may read.
-    pub(super) words: Vec<u32>,
+    pub(super) words: Pages<u32>,
 }
 
 impl Image {
     /// Memory of all parts.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.tables[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.words[..])
+    }
+
+    /// Whether it does not fit the second-level cache, beside what else is there.
+    #[inline(always)]
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes() > 256 << 10
     }
 
     /// The entry of a key in a table, before nodes are followed.
@@ -145,13 +202,11 @@ impl Image {
         entry
     }
 
-    /// Whether the addresses of a packet are such that a rule of the leaf may match. For most leaves that a random packet comes to, they are not.
+    /// Whether a rule of the leaf may match a packet, by the bits that all of them share.
     #[inline(always)]
-    pub(super) fn may_match(&self, leaf: Entry, addresses: u64) -> bool {
-        let &[value, value_high, mask, mask_high] =
-            self.words[leaf.offset()..].first_chunk::<SHARED>().expect("padding is behind the last leaf");
-        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        addresses & word(mask, mask_high) == word(value, value_high)
+    pub(super) fn may_match<A: Family>(&self, leaf: Entry, words: &A::Words) -> bool {
+        let shared = self.words[leaf.offset()..].first_chunk().expect("padding is behind the last leaf");
+        Shared::of_words(shared).is_in::<A>(words)
     }
 
     /// The lowest rule of a leaf that matches.
