@@ -1,7 +1,7 @@
 //! Leaves and nodes, as they are built.
 
 use super::cut::{Bounds, Cutter};
-use super::image::{Entry, Masks, SHARED, SPECIAL, Shared};
+use super::image::{Entry, Masks, NOTHING_SHARED, SHARED, SPECIAL, Shared};
 use super::matching::Specials;
 use super::{Address, Rule};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl Arena {
     pub(super) fn new(entries_max: usize) -> Arena {
         Arena {
             cells: Vec::new(),
-            words: Shared::NOTHING.words().to_vec(),
+            words: NOTHING_SHARED.to_vec(),
             leaves: HashMap::new(),
             nodes: HashMap::new(),
             hash: RandomState::new(),
@@ -64,12 +64,13 @@ impl<A: Address> CellBuilder<'_, A> {
             return entry;
         }
         let offset = arena.words.len();
-        arena.words.extend(self.shared(rules).words());
+        let (shares, shared) = self.shared(rules).most();
+        arena.words.extend(shared);
         for group in rules.chunks(GROUP) {
             self.write_group(&mut arena.words, group);
         }
         arena.entries += rules.len();
-        let entry = Entry::leaf(offset as u32, rules.len());
+        let entry = Entry::leaf(offset as u32, rules.len(), shares);
         arena.leaves.insert(hash, entry);
         entry
     }

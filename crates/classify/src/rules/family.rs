@@ -70,8 +70,8 @@ pub trait Family: Sized {
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32;
     /// The upper 32 bits of both addresses: what a leaf is passed over by.
     fn addresses(words: &Self::Words) -> u64;
-    /// Both ports: the same.
-    fn ports(words: &Self::Words) -> u32;
+    /// Ports, protocol and features: the same.
+    fn tail(words: &Self::Words) -> u64;
     /// The word that a node reads: `which` is one that a builder chose.
     fn word(words: &Self::Words, which: u8) -> u64;
     /// The words that a node may read, as pairs: all nodes of IPv4 read both.
@@ -217,8 +217,8 @@ impl Family for u32 {
     }
 
     #[inline(always)]
-    fn ports(words: &[u64; 2]) -> u32 {
-        (words[1] >> 32) as u32
+    fn tail(words: &[u64; 2]) -> u64 {
+        words[1]
     }
 
     #[inline(always)]
@@ -314,8 +314,8 @@ impl Family for u128 {
     }
 
     #[inline(always)]
-    fn ports(words: &[u64; 5]) -> u32 {
-        (words[4] >> 32) as u32
+    fn tail(words: &[u64; 5]) -> u64 {
+        words[4]
     }
 
     #[inline(always)]

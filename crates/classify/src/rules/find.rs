@@ -7,8 +7,6 @@ use table::simd::lanes::{GROUP, Lanes, Task};
 
 /// Packets that a batch takes through each step together.
 const BATCH: usize = 128;
-/// Tables whose entries a look-up of one packet asks for ahead.
-const ASKED: usize = 3;
 
 /// The first rule of one packet, of rules none of which is special.
 pub(super) struct FindOne<'a, A> {
@@ -25,12 +23,6 @@ impl<A: Address> Task for FindOne<'_, A> {
         let words = A::words(key);
         let probe = A::probe(lanes, key);
         let mut best = NONE;
-        if image.is_large() {
-            // Whether the second table is asked is not known before the first has answered.
-            for table in image.tables.iter().take(ASKED) {
-                lanes.prefetch(&image.cells, table.base + table.masks.index::<A, L>(lanes, &words));
-            }
-        }
         for table in &image.tables {
             if best < table.first {
                 break;

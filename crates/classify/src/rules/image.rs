@@ -3,8 +3,8 @@
 //! ```text
 //! table   bits that all its rules share; two masks, where its entries begin, its lowest rule
 //! cells   entries of tables; nodes: [mask, mask, entries…]
-//! entry   leaf: where in `words`, how many rules  |  node: where in `cells`, which two words of the key its masks select from
-//! words   a leaf: bits that all its rules share; then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
+//! entry   leaf: where in `words`, how many rules, which bits they share  |  node: where in `cells`, which two words of the key its masks select from
+//! words   a leaf: bits that all its rules share, of the addresses or of the rest, as a value and a mask; then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
 //! ```
 //! An index among entries is the selected bits of one word, and above them those of the other.
 
@@ -19,59 +19,49 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Set in the number of a rule whose rows do not say all of it: it has a residual, or a range that is no ternary word.
 pub(super) const SPECIAL: u32 = 1 << 31;
 
-/// Bits of addresses and ports that rules ask for alike. A packet that has not these bits matches none of the rules: that holds of most leaves that a
-/// random packet comes to.
+/// Bits that rules ask for alike, of the addresses, and of ports, protocol and features. A packet that has not these bits matches none of the rules: that
+/// holds of most leaves that a random packet comes to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared {
-    addresses: u64,
-    addresses_mask: u64,
-    ports: u32,
-    ports_mask: u32,
+    values: [u64; 2],
+    masks: [u64; 2],
 }
 
-/// Words of [`Shared`] in front of a leaf's groups.
-pub(super) const SHARED: usize = 6;
+/// Words in front of a leaf's groups.
+pub(super) const SHARED: usize = 4;
+
+/// What is shared most in front of the empty leaf, which is at offset 0: a value that no packet has under the mask.
+pub(super) const NOTHING_SHARED: [u32; SHARED] = [1, 0, 0, 0];
 
 impl Shared {
-    /// That of no rules, which the empty leaf at offset 0 has: a value that no packet has under the mask.
-    pub(super) const NOTHING: Shared = Shared { addresses: 1, addresses_mask: 0, ports: 0, ports_mask: 0 };
-
     /// Those of rules whose ternary words are given.
-    pub(super) fn of<A: Family>(mut rules: impl Iterator<Item = [A::Words; 2]>) -> Shared {
-        let bits = |words: &A::Words| (A::addresses(words), A::ports(words));
-        let Some([value, care]) = rules.next() else { return Shared::NOTHING };
-        let ((addresses, ports), (mut addresses_mask, mut ports_mask)) = (bits(&value), bits(&care));
-        for [value, care] in rules {
-            let ((other, other_ports), (care, ports_care)) = (bits(&value), bits(&care));
-            addresses_mask &= care & !(other ^ addresses);
-            ports_mask &= ports_care & !(other_ports ^ ports);
+    pub(super) fn of<A: Family>(rules: impl Iterator<Item = [A::Words; 2]>) -> Shared {
+        let mut all = rules.map(|sides| sides.map(|words| [A::addresses(&words), A::tail(&words)]));
+        let [values, masks] = all.next().unwrap_or_default();
+        let mut shared = Shared { values, masks };
+        for [values, cares] in all {
+            for at in 0..2 {
+                shared.masks[at] &= cares[at] & !(values[at] ^ shared.values[at]);
+            }
         }
-        Shared {
-            addresses: addresses & addresses_mask,
-            addresses_mask,
-            ports: ports & ports_mask,
-            ports_mask,
+        for at in 0..2 {
+            shared.values[at] &= shared.masks[at];
         }
+        shared
     }
 
-    /// The words in front of a leaf.
-    pub(super) fn words(self) -> [u32; SHARED] {
-        let Shared { addresses, addresses_mask, ports, ports_mask } = self;
-        let [low, mask_low] = [addresses as u32, addresses_mask as u32];
-        [low, (addresses >> 32) as u32, mask_low, (addresses_mask >> 32) as u32, ports, ports_mask]
-    }
-
-    #[inline(always)]
-    fn of_words(&[low, high, mask_low, mask_high, ports, ports_mask]: &[u32; SHARED]) -> Shared {
-        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        Shared { addresses: word(low, high), addresses_mask: word(mask_low, mask_high), ports, ports_mask }
+    /// Of which of both there are more, and these as the words in front of a leaf.
+    pub(super) fn most(self) -> (usize, [u32; SHARED]) {
+        let which = usize::from(self.masks[1].count_ones() > self.masks[0].count_ones());
+        let (value, mask) = (self.values[which], self.masks[which]);
+        (which, [value as u32, (value >> 32) as u32, mask as u32, (mask >> 32) as u32])
     }
 
     /// Whether a key with these words has them.
     #[inline(always)]
-    pub(super) fn is_in<A: Family>(self, words: &A::Words) -> bool {
-        let addresses = A::addresses(words) & self.addresses_mask ^ self.addresses;
-        addresses | u64::from(A::ports(words) & self.ports_mask ^ self.ports) == 0
+    pub(super) fn is_in<A: Family>(&self, words: &A::Words) -> bool {
+        let addresses = A::addresses(words) & self.masks[0] ^ self.values[0];
+        addresses | A::tail(words) & self.masks[1] ^ self.values[1] == 0
     }
 }
 
@@ -87,9 +77,16 @@ impl Entry {
     /// Rules that one leaf may have.
     pub(super) const LEAF_MAX: usize = COUNT as usize;
 
-    pub(super) fn leaf(offset: u32, count: usize) -> Entry {
+    /// `shares` says which bits the rules share: 0 for those of addresses, 1 for the others.
+    pub(super) fn leaf(offset: u32, count: usize, shares: usize) -> Entry {
         debug_assert!(count <= Entry::LEAF_MAX);
-        Entry(u64::from(offset) | (count as u64) << 32)
+        Entry(u64::from(offset) | (count as u64) << 32 | (shares as u64 & 1) << 56)
+    }
+
+    /// Whether it is not the bits of addresses that the rules of a leaf share.
+    #[inline(always)]
+    fn shares_tail(self) -> bool {
+        self.0 >> 56 & 1 == 1
     }
 
     pub(super) fn node(offset: u32, which: [u8; 2]) -> Entry {
@@ -205,8 +202,11 @@ impl Image {
     /// Whether a rule of the leaf may match a packet, by the bits that all of them share.
     #[inline(always)]
     pub(super) fn may_match<A: Family>(&self, leaf: Entry, words: &A::Words) -> bool {
-        let shared = self.words[leaf.offset()..].first_chunk().expect("padding is behind the last leaf");
-        Shared::of_words(shared).is_in::<A>(words)
+        let &[value, value_high, mask, mask_high] =
+            self.words[leaf.offset()..].first_chunk::<SHARED>().expect("padding is behind the last leaf");
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let key = if leaf.shares_tail() { A::tail(words) } else { A::addresses(words) };
+        key & word(mask, mask_high) == word(value, value_high)
     }
 
     /// The lowest rule of a leaf that matches.
