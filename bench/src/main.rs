@@ -5,6 +5,7 @@
 
 #[cfg(has_acl)]
 mod acl;
+mod agree;
 mod burst;
 mod bytecode;
 mod command;
@@ -69,6 +70,12 @@ fn main() -> ExitCode {
     match Task::of(&arguments) {
         Ok(Task::Help) => println!("{}", help()),
         Ok(Task::Drain(path)) => drain::drain(path),
+        Ok(Task::Agree(folder)) => {
+            if let Err(message) = agree::run(Path::new(folder)) {
+                eprintln!("bench: {message}");
+                return ExitCode::FAILURE;
+            }
+        }
         Ok(Task::Chart(path)) => match chart(path) {
             Ok(chart) => print!("{chart}"),
             Err(message) => {
@@ -90,6 +97,8 @@ enum Task<'a> {
     Help,
     /// Decodes a file and does nothing else: what a suite starts as a peer.
     Drain(&'a str),
+    /// Compares the answers of rule lists with those of others.
+    Agree(&'a str),
     /// Draws the chart of an earlier run, of which this is the JSON, on standard output.
     Chart(&'a str),
     /// Runs suites, in their own order.
@@ -101,6 +110,9 @@ impl<'a> Task<'a> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         if let ["--drain", path] = words[..] {
             return Ok(Task::Drain(path));
+        }
+        if let ["--agree", folder] = words[..] {
+            return Ok(Task::Agree(folder));
         }
         if let ["--chart", path] = words[..] {
             return Ok(Task::Chart(path));
@@ -127,7 +139,8 @@ fn help() -> String {
          Measures sluss against its peers, in one run, as ratios. Suites, all of which run unless some are named:\n\
          {list}\n\
          Results go to standard output, bench/out/bench.json and bench/out/bench.svg.\n\
-         `bench --chart FILE.json` draws the chart of an earlier run on standard output."
+         `bench --chart FILE.json` draws the chart of an earlier run on standard output.\n\
+         `bench --agree FOLDER` compares what rule lists answer for 20 million headers with a scan and with librte_acl; the folder has ClassBench's lists."
     )
 }
 
@@ -171,6 +184,7 @@ mod tests {
         match Task::of(&arguments)? {
             Task::Help => Err("help".to_owned()),
             Task::Drain(path) => Err(format!("drain {path}")),
+            Task::Agree(folder) => Err(format!("agree {folder}")),
             Task::Chart(path) => Err(format!("chart {path}")),
             Task::Run(suites) => Ok(suites.iter().map(|suite| suite.name).collect()),
         }
@@ -186,6 +200,7 @@ mod tests {
             ("--fast", "there is no option `--fast`"),
             ("--drain", "there is no option `--drain`"),
             ("--drain a.pcap", "drain a.pcap"),
+            ("--agree lists", "agree lists"),
             ("--chart a.json", "chart a.json"),
             ("-h", "help"),
             ("packet --help", "help"),

@@ -16,9 +16,10 @@ const CHECKED: usize = 2000;
 /// A kind of clause: what it is called, and its text for an address and a number.
 type Kind = (&'static str, fn(Ipv4Addr, usize) -> String);
 
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 5] = [
     ("ip src host A => h(N)", |address, number| format!("ip src host {address} => h({number})")),
     ("host A => h(N)", |address, number| format!("host {address} => h({number})")),
+    ("host A => h(N, ip[8])", |address, number| format!("host {address} => h({number}, ip[8])")),
     ("ip src host A => hN", |address, number| format!("ip src host {address} => h{number}")),
     ("ip src host A => h(N, ip[16:4])", |address, number| {
         format!("ip src host {address} => h({number}, ip[16:4])")

@@ -27,7 +27,8 @@ const BURST: usize = 256;
 
 /// Sizes of lists, and what geometric means over the families have to reach against librte_acl: one packet a call, and in batches.
 const SIZES: [(&str, f64, f64); 3] = [("1k", 3.0, 1.2), ("10k", 8.0, 2.5), ("100k", 15.0, 4.0)];
-const FAMILIES: [&str; 12] =
+/// ClassBench's.
+pub(crate) const FAMILIES: [&str; 12] =
     ["acl1", "acl2", "acl3", "acl4", "acl5", "fw1", "fw2", "fw3", "fw4", "fw5", "ipc1", "ipc2"];
 
 /// Runs the suite.
@@ -78,7 +79,7 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 /// A list that is compressed by gzip.
-fn read(path: &Path) -> Option<Vec<Rule<u32>>> {
+pub(crate) fn read(path: &Path) -> Option<Vec<Rule<u32>>> {
     let mut text = String::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).ok()?).read_to_string(&mut text).ok()?;
     Some(classbench::rules(&text).expect("a list of ClassBench"))

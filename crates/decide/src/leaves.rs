@@ -122,16 +122,21 @@ impl LeafTable {
     /// # Panics
     /// If a value is not of this pool.
     pub fn compile(&self, pool: &Pool, options: &Options) -> Result<LeafValues, Error> {
-        // Leaves with the same values share the code for them.
-        let mut sources: HashMap<&[ValueId], Arc<Source>> = HashMap::new();
+        // Leaves that differ in constants only share the code for the other values.
+        let mut sources: HashMap<Vec<ValueId>, Option<Arc<Source>>> = HashMap::new();
         let mut leaves = Vec::with_capacity(self.leaves.len());
         for (answer, values) in &self.leaves {
-            let source = match sources.get(&values[..]) {
-                Some(source) => Arc::clone(source),
-                None => Arc::new(Source::of(pool, values, options)?),
+            let constants: Box<[Option<u32>]> = values.iter().map(|value| pool.as_const(*value)).collect();
+            let computed: Vec<ValueId> =
+                values.iter().copied().filter(|value| pool.as_const(*value).is_none()).collect();
+            let count = computed.len();
+            let source = match sources.get(&computed) {
+                Some(source) => source.clone(),
+                None if count == 0 => None,
+                None => Some(Arc::new(Source::of(pool, &computed, options)?)),
             };
-            sources.entry(values).or_insert_with(|| Arc::clone(&source));
-            leaves.push(Leaf { answer: *answer, source, count: values.len() });
+            sources.entry(computed).or_insert_with(|| source.clone());
+            leaves.push(Leaf { answer: *answer, source, computed: count, constants });
         }
         Ok(LeafValues { leaves })
     }
@@ -146,15 +151,17 @@ pub struct LeafValues {
 #[derive(Debug)]
 struct Leaf {
     answer: u32,
-    source: Arc<Source>,
-    count: usize,
+    /// Of those that are computed, in their order.
+    source: Option<Arc<Source>>,
+    /// How many are.
+    computed: usize,
+    /// By value: what it is, of one that is the same for every packet.
+    constants: Box<[Option<u32>]>,
 }
 
-/// Where the values of a leaf come from.
+/// What computes the values of a leaf.
 #[derive(Debug)]
 enum Source {
-    /// The same for every packet.
-    Constants(Vec<u32>),
     /// Machine code.
     Native(NativeValues),
     /// The interpreter.
@@ -202,7 +209,7 @@ impl LeafValues {
     /// # Ok::<(), decide::Error>(())
     /// ```
     pub fn count(&self, leaf: u32) -> usize {
-        self.leaf(leaf).map_or(0, |leaf| leaf.count)
+        self.leaf(leaf).map_or(0, |leaf| leaf.constants.len())
     }
 
     /// Computes the values of a leaf for a packet, of which `captured` is the beginning and `inputs` what the caller gives with it.
@@ -225,18 +232,14 @@ impl LeafValues {
     /// If there is no room for them in `to`, or not as many inputs as they read.
     pub fn values(&self, leaf: u32, captured: &[u8], wire_len: u32, inputs: &[u32], to: &mut [u32]) -> bool {
         let Some(leaf) = self.leaf(leaf) else { return true };
-        let to = &mut to[..leaf.count];
-        match &*leaf.source {
-            Source::Constants(constants) => {
-                to.copy_from_slice(constants);
-                true
-            }
-            Source::Native(native) => native.run((captured, wire_len), inputs, to),
-            Source::Interpreted(checked) => {
-                let mut interp = Interp::new(checked.verified().graph());
-                interp.values(checked.verified().outputs().of(ACCEPT), (captured, wire_len), inputs, to)
-            }
+        let to = &mut to[..leaf.constants.len()];
+        if let Some(source) = &leaf.source
+            && !source.values((captured, wire_len), inputs, &mut to[..leaf.computed])
+        {
+            return false;
         }
+        leaf.place(to);
+        true
     }
 
     fn leaf(&self, leaf: u32) -> Option<&Leaf> {
@@ -244,12 +247,36 @@ impl LeafValues {
     }
 }
 
-impl Source {
-    fn of(pool: &Pool, values: &[ValueId], options: &Options) -> Result<Source, Error> {
-        let constants = values.iter().map(|value| pool.as_const(*value)).collect::<Option<Vec<u32>>>();
-        if let Some(constants) = constants {
-            return Ok(Source::Constants(constants));
+impl Leaf {
+    /// Moves the values that were computed, which come first, to their places among the constants.
+    #[inline]
+    fn place(&self, to: &mut [u32]) {
+        let mut computed = self.computed;
+        if computed == to.len() {
+            return;
         }
+        for (at, constant) in self.constants.iter().enumerate().rev() {
+            to[at] = constant.unwrap_or_else(|| {
+                computed -= 1;
+                to[computed]
+            });
+        }
+    }
+}
+
+impl Source {
+    /// Computes the values; `false` where one cannot be.
+    fn values(&self, packet: (&[u8], u32), inputs: &[u32], to: &mut [u32]) -> bool {
+        match self {
+            Source::Native(native) => native.run(packet, inputs, to),
+            Source::Interpreted(checked) => {
+                let mut interp = Interp::new(checked.verified().graph());
+                interp.values(checked.verified().outputs().of(ACCEPT), packet, inputs, to)
+            }
+        }
+    }
+
+    fn of(pool: &Pool, values: &[ValueId], options: &Options) -> Result<Source, Error> {
         let (pool, values) = copied(pool, values);
         let mut graph = Graph::new(pool);
         let (accept, reject) = (graph.leaf(ACCEPT), graph.leaf(REJECT));

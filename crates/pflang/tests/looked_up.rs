@@ -26,6 +26,18 @@ const LINES: [&str; 14] = [
     "eth / vlan(5) / ip4(src=A, dst=A) / tcp(sport=P, dport=P)",
 ];
 
+/// What handlers are called with that is read from packets; of each there are packets that do not have it.
+const ARGUMENTS: [&str; 8] = [
+    "(ip[8])",
+    "(7, tcp[13], len)",
+    "(udp[4:2] + len, 3, 4)",
+    "(ip[2:2] / (ip[8] & 1))",
+    "(ether[50])",
+    "(ip6[7], 1)",
+    "(&ip[16], ip[12:4])",
+    "(1 + 2)",
+];
+
 fn address(rng: &mut Rng) -> String {
     format!("10.0.{}.{}", rng.below(2), rng.below(24))
 }
@@ -132,8 +144,10 @@ fn clauses(rng: &mut Rng, count: usize, depth: u32, has_inputs: bool, text: &mut
         }
         let arguments = match rng.below(10) {
             0 => "(len, 3)",
-            1 => "(ip[8])",
-            2 if has_inputs => "(name)",
+            1 | 2 => *rng.pick(&ARGUMENTS),
+            3 if has_inputs => {
+                *rng.pick(&["(name)", "(name, ip[8])", "(ip[name & 31])", "(app / (name & 1), 5)"])
+            }
             _ => "",
         };
         let _ = write!(text, "{test} => h{}{arguments}; ", rng.below(300));
@@ -211,6 +225,71 @@ fn programs_mean_what_their_tests_mean() {
     }
     testkit::say(format_args!("{called} calls, {looked_up} clauses looked up"));
     assert!(called > 1000 && looked_up > 1000, "{called}, {looked_up}");
+}
+
+/// A clause whose arguments a packet does not have does not match: the next one is asked, in the same table or another.
+#[test]
+fn clauses_with_arguments_of_packets_are_looked_up() {
+    let mut rng = Rng::new(15);
+    for seed in 0..4 {
+        let mut text = "match { ".to_owned();
+        for number in 0..400 {
+            let test = match number % 4 {
+                0 => format!("host {}", address(&mut rng)),
+                1 => format!(
+                    "src net 10.0.{}.{}/30 and dst port {}",
+                    rng.below(2),
+                    4 * rng.below(6),
+                    rng.below(40)
+                ),
+                2 => format!("udp port {} or tcp src port {}", rng.below(40), rng.below(40)),
+                _ => format!("dst host {}", address6(&mut rng)),
+            };
+            let _ = write!(text, "{test} => h{number}{}; ", rng.pick(&ARGUMENTS));
+        }
+        text.push('}');
+        let compiler = compiler(seed);
+        let native = compiler.compile_match(&text).unwrap();
+        let looked_up = native.looked_up().unwrap();
+        assert_eq!((looked_up.clauses, looked_up.outside), (400, 0), "{looked_up}");
+        let interpreted = compiler.clone().backend(Backend::Interpreter).compile_match(&text).unwrap();
+        let plain = compiler.clone().look_up_from(usize::MAX).compile_match(&text).unwrap();
+        let packets = packets(&mut rng, 140);
+        let called = compare(&mut rng, &[&native, &interpreted], &plain, &packets, &text);
+        assert!(called > 100, "{called}");
+    }
+}
+
+/// Ten thousand clauses that ask for either address, whose arguments are read from the packet, against a map of the first clause of each address.
+#[test]
+fn ten_thousand_clauses_with_arguments_of_packets() {
+    let mut rng = Rng::new(16);
+    let hosts: Vec<u32> = (0..10_000).map(|_| 0x0a00_0000 | rng.below(1 << 15) as u32).collect();
+    let mut text = "match { ".to_owned();
+    for (number, host) in hosts.iter().enumerate() {
+        let _ = write!(text, "host {} => h({number}, ip[8], tcp[13]); ", std::net::Ipv4Addr::from(*host));
+    }
+    text.push_str("otherwise => rest(ip[8]) }");
+    let matcher = Compiler::new(LinkType::EN10MB).compile_match(&text).unwrap();
+    assert_eq!(matcher.looked_up().unwrap().clauses, 10_000);
+    let (mut values, mut found) = (Vec::new(), 0);
+    for at in 0..4000 {
+        let [src, dst] = [(); 2].map(|()| 0x0a00_0000 | rng.below(1 << 15) as u32);
+        let transport = if at % 3 == 0 { "udp" } else { "tcp" };
+        let [from, to] = [src, dst].map(std::net::Ipv4Addr::from);
+        let line =
+            format!("eth / ip4(src={from}, dst={to}, ttl={}) / {transport}(sport=1, dport=2)", at % 200);
+        let packet = testkit::packet::Packet::parse(&line).unwrap().bytes;
+        let first = hosts.iter().position(|host| [src, dst].contains(host)).filter(|_| transport == "tcp");
+        let expected = match first {
+            Some(number) => format!("h({number},{},{})", at % 200, packet[47]),
+            None => format!("rest({})", at % 200),
+        };
+        let call = matcher.call(&packet, &mut values).map(|call| call.to_string());
+        assert_eq!(call, Some(expected), "{line}");
+        found += usize::from(first.is_some());
+    }
+    assert!(found > 500, "{found}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Leaves and nodes, as they are built.
 
 use super::cut::{Bounds, Cutter};
-use super::image::{Entry, Masks, NOTHING_SHARED, SHARED, SPECIAL};
+use super::image::{Entry, Masks, NOTHING_SHARED, SHARED, SPECIAL, Shared};
 use super::matching::Specials;
 use super::{Address, Rule};
 use std::collections::HashMap;
@@ -64,25 +64,20 @@ impl<A: Address> CellBuilder<'_, A> {
             return entry;
         }
         let offset = arena.words.len();
-        self.write_shared(&mut arena.words, rules);
+        let (shares, shared) = self.shared(rules).most();
+        arena.words.extend(shared);
         for group in rules.chunks(GROUP) {
             self.write_group(&mut arena.words, group);
         }
         arena.entries += rules.len();
-        let entry = Entry::leaf(offset as u32, rules.len());
+        let entry = Entry::leaf(offset as u32, rules.len(), shares);
         arena.leaves.insert(hash, entry);
         entry
     }
 
-    /// The bits of addresses that all rules of a leaf ask for alike.
-    fn write_shared(&self, words: &mut Vec<u32>, rules: &[u32]) {
-        let addresses = |rule: u32| self.cutter.ternary[rule as usize].map(|words| A::addresses(&words));
-        let [value, mut mask] = addresses(rules[0]);
-        for [other, care] in rules[1..].iter().map(|&rule| addresses(rule)) {
-            mask &= care & !(other ^ value);
-        }
-        let value = value & mask;
-        words.extend([value as u32, (value >> 32) as u32, mask as u32, (mask >> 32) as u32]);
+    /// The bits that rules ask for alike.
+    pub(super) fn shared(&self, rules: &[u32]) -> Shared {
+        Shared::of::<A>(rules.iter().map(|&rule| self.cutter.ternary[rule as usize]))
     }
 
     /// Rows of a group, then its numbers.

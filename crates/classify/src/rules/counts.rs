@@ -31,9 +31,23 @@ fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
 }
 
 impl BitCounts {
+    /// For each bit, how many of these items have it.
+    pub(super) fn count<T: Copy>(&mut self, items: &[T], of: impl Fn(T) -> u64, counts: &mut [u32; 64]) {
+        let (blocks, rest) = items.as_chunks::<8>();
+        for block in blocks {
+            self.add_eight(block.map(&of));
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last.iter_mut().zip(rest).for_each(|(last, &item)| *last = of(item));
+            self.add_eight(last);
+        }
+        self.take(counts);
+    }
+
     /// Adds eight words.
     #[inline(always)]
-    pub(super) fn add_eight(&mut self, words: [u64; 8]) {
+    fn add_eight(&mut self, words: [u64; 8]) {
         let [a, b, c, d, e, f, g, h] = words;
         let (ones, twos_0) = add(self.ones, a, b);
         let (ones, twos_1) = add(ones, c, d);
@@ -64,7 +78,7 @@ impl BitCounts {
     }
 
     /// Takes the counts, and begins anew.
-    pub(super) fn take(&mut self, counts: &mut [u32]) {
+    fn take(&mut self, counts: &mut [u32; 64]) {
         self.flush();
         for (bit, count) in counts.iter_mut().enumerate() {
             let low = (self.ones >> bit & 1) + 2 * (self.twos >> bit & 1) + 4 * (self.fours >> bit & 1);

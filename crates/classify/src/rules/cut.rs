@@ -48,52 +48,50 @@ impl<'a, A: Family> Cutter<'a, A> {
     /// The bits that tell these rules apart; none if no bit is worth it.
     pub(super) fn choose(&self, rules: &[u32], bounds: Bounds) -> Masks {
         let step = (rules.len() / LOOKED_AT).max(1);
-        let first: Vec<u32> = rules.iter().step_by(step).copied().collect();
-        let looked_at = first.len();
+        let looked_at = rules.iter().step_by(step).map(|&rule| self.ternary[rule as usize]).collect();
         let enough = (bounds.enough / step).max(1);
-        let mut cells = vec![first];
+        let mut cells = Cells::<A>::new(looked_at, enough);
+        let most = (bounds.copies * cells.ternary.len() as f64) as usize;
         let mut chosen = Chosen::default();
-        let mut entries = looked_at;
         let mut scores = Scores::default();
         while chosen.len < bounds.bits {
-            let live = self.score(&cells, enough, &mut scores);
-            let most = (bounds.copies * looked_at as f64) as usize;
-            let Some(bit) = chosen.best(&scores, entries, most, live) else { break };
+            self.score(&cells, &mut scores);
+            let live = cells.live();
+            let Some(bit) = chosen.best(&scores, live + cells.settled.len(), most, live) else { break };
             chosen.add(bit);
-            let mut halves = Vec::with_capacity(2 * cells.len());
-            entries = 0;
-            for cell in cells {
-                for half in self.halve(cell, bit) {
-                    entries += half.len();
-                    halves.extend((!half.is_empty()).then_some(half));
-                }
-            }
-            cells = halves;
+            cells.halve(bit, enough);
         }
         chosen.masks::<A>()
     }
 
-    /// The gain of every bit; how many rules lie in cells that are too large.
-    fn score(&self, cells: &[Vec<u32>], enough: usize, scores: &mut Scores) -> usize {
+    /// The gain of every bit, and the rules that would be copied.
+    fn score(&self, cells: &Cells<A>, scores: &mut Scores) {
         let words = A::Words::default().as_ref().len();
-        scores.gain[..words].fill([0.0; 64]);
-        scores.wild[..words].fill([0; 64]);
-        let mut live = 0;
-        for cell in cells {
-            self.count(cell, &mut scores.counter, words);
+        for word in 0..words {
+            let Counter { bits, set, cared } = &mut scores.counter;
+            cells.count(&cells.settled, (word, CARE), bits, &mut cared[word]);
+            scores.wild[word] = cared[word].map(|cared| cells.settled.len() as u32 - cared);
+            cells.count_apart(word, bits, &mut set[word]);
+            scores.gain[word] = set[word].map(|apart| 2.0 * apart as f32);
+            cells.count(cells.pairs.as_flattened(), (word, CARE), bits, &mut cared[word]);
+            for (wild, cared) in scores.wild[word].iter_mut().zip(cared[word]) {
+                *wild += 2 * cells.pairs.len() as u32 - cared;
+            }
+        }
+        for cell in &cells.large {
             let total = cell.len();
-            let is_large = total > enough;
-            live += if is_large { total } else { 0 };
             let log_total = self.log[total];
             for word in 0..words {
-                let Counter { set, cared, .. } = &scores.counter;
+                let Counter { bits, set, cared } = &mut scores.counter;
+                cells.count(cell, (word, VALUE), bits, &mut set[word]);
+                cells.count(cell, (word, CARE), bits, &mut cared[word]);
                 let (set, cared) = (&set[word], &cared[word]);
                 let (gain, wild) = (&mut scores.gain[word], &mut scores.wild[word]);
                 for bit in 0..64 {
                     let cared = cared[bit] as usize;
                     let both = total - cared;
                     wild[bit] += both as u32;
-                    if is_large && cared > 0 {
+                    if cared > 0 {
                         let ones = set[bit] as usize;
                         let zeros = cared - ones;
                         gain[bit] += zeros as f32 * (log_total - self.log[zeros + both])
@@ -102,41 +100,6 @@ impl<'a, A: Family> Cutter<'a, A> {
                 }
             }
         }
-        live
-    }
-
-    /// For each bit how many rules want a 1, and how many want anything.
-    fn count(&self, rules: &[u32], counter: &mut Counter, words: usize) {
-        let (blocks, rest) = rules.as_chunks::<8>();
-        for word in 0..words {
-            let mut side = |side: usize, into: &mut [u32; 64]| {
-                let of = |rule: u32| self.ternary[rule as usize][side].as_ref()[word];
-                blocks.iter().for_each(|block| counter.bits.add_eight(block.map(of)));
-                if !rest.is_empty() {
-                    let mut last = [0; 8];
-                    last.iter_mut().zip(rest).for_each(|(last, &rule)| *last = of(rule));
-                    counter.bits.add_eight(last);
-                }
-                counter.bits.take(into);
-            };
-            side(0, &mut counter.set[word]);
-            side(1, &mut counter.cared[word]);
-        }
-    }
-
-    /// The rules of a cell in which a bit may be 0, and in which it may be 1.
-    fn halve(&self, cell: Vec<u32>, (word, bit): (usize, usize)) -> [Vec<u32>; 2] {
-        let mut halves = [Vec::new(), Vec::new()];
-        for rule in cell {
-            let [value, care] = self.ternary[rule as usize].map(|words| words.as_ref()[word] >> bit & 1);
-            if care == 0 || value == 0 {
-                halves[0].push(rule);
-            }
-            if care == 0 || value == 1 {
-                halves[1].push(rule);
-            }
-        }
-        halves
     }
 
     /// For each of these rules the index under `masks` with its open bits 0, and the open bits.
@@ -151,6 +114,95 @@ impl<'a, A: Family> Cutter<'a, A> {
             each_index(at, |index| entries[index].push(rule));
         }
         entries
+    }
+}
+
+/// The cells of the rules that are looked at, as they are cut. Rules are places in `ternary`, so that what is read lies together.
+struct Cells<A: Family> {
+    ternary: Vec<Ternary<A>>,
+    /// Cells of three rules and more that need another bit.
+    large: Vec<Vec<u32>>,
+    /// Cells of two rules that need another bit. PERF: they and the settled ones are most cells of a long list; each kind is counted together, and
+    /// not cell by cell.
+    pairs: Vec<[u32; 2]>,
+    /// The rules of all other cells: one that is in several cells as often.
+    settled: Vec<u32>,
+}
+
+/// The sides of a ternary word.
+const VALUE: usize = 0;
+const CARE: usize = 1;
+
+impl<A: Family> Cells<A> {
+    fn new(ternary: Vec<Ternary<A>>, enough: usize) -> Self {
+        let all = (0..ternary.len() as u32).collect();
+        let mut cells = Cells { ternary, large: Vec::new(), pairs: Vec::new(), settled: Vec::new() };
+        cells.put(all, enough);
+        cells
+    }
+
+    fn put(&mut self, cell: Vec<u32>, enough: usize) {
+        if cell.len() <= enough {
+            self.settled.extend(cell);
+        } else if let [a, b] = cell[..] {
+            self.pairs.push([a, b]);
+        } else {
+            self.large.push(cell);
+        }
+    }
+
+    /// Rules in cells that need another bit.
+    fn live(&self) -> usize {
+        self.large.iter().map(Vec::len).sum::<usize>() + 2 * self.pairs.len()
+    }
+
+    /// For each bit of a word how many of these rules have it: want a 1, or want anything.
+    fn count(&self, rules: &[u32], (word, side): (usize, usize), bits: &mut BitCounts, into: &mut Bits<u32>) {
+        bits.count(rules, |rule| self.ternary[rule as usize][side].as_ref()[word], into);
+    }
+
+    /// For each bit of a word how many pairs it tells apart, which is a gain of one bit of information for either rule: both want it, with different values.
+    fn count_apart(&self, word: usize, bits: &mut BitCounts, into: &mut Bits<u32>) {
+        let apart = |pair: [u32; 2]| {
+            let [[a, care_a], [b, care_b]] =
+                pair.map(|rule| self.ternary[rule as usize].map(|words| words.as_ref()[word]));
+            (a ^ b) & care_a & care_b
+        };
+        bits.count(&self.pairs, apart, into);
+    }
+
+    /// Cuts all cells by a bit: a rule goes where the bit may be 0, and where it may be 1.
+    fn halve(&mut self, (word, bit): (usize, usize), enough: usize) {
+        let side = |ternary: &[Ternary<A>], rule: u32, side: usize| {
+            ternary[rule as usize][side].as_ref()[word] >> bit & 1
+        };
+        let copies: Vec<u32> =
+            self.settled.iter().copied().filter(|&rule| side(&self.ternary, rule, CARE) == 0).collect();
+        self.settled.extend(copies);
+        for pair in std::mem::take(&mut self.pairs) {
+            let sides = pair.map(|rule| [VALUE, CARE].map(|of| side(&self.ternary, rule, of)));
+            for half in [0, 1] {
+                match sides.map(|[value, care]| care == 0 || value == half) {
+                    [true, true] => self.pairs.push(pair),
+                    [true, false] => self.settled.push(pair[0]),
+                    [false, true] => self.settled.push(pair[1]),
+                    [false, false] => {}
+                }
+            }
+        }
+        for cell in std::mem::take(&mut self.large) {
+            let mut halves = [Vec::new(), Vec::new()];
+            for rule in cell {
+                let (value, care) = (side(&self.ternary, rule, VALUE), side(&self.ternary, rule, CARE));
+                if care == 0 || value == 0 {
+                    halves[0].push(rule);
+                }
+                if care == 0 || value == 1 {
+                    halves[1].push(rule);
+                }
+            }
+            halves.into_iter().for_each(|half| self.put(half, enough));
+        }
     }
 }
 

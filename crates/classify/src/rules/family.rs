@@ -70,6 +70,8 @@ pub trait Family: Sized {
     fn matches<L: Lanes>(lanes: L, words: &[u32], count: usize, probe: &Self::Probe<L>) -> u32;
     /// The upper 32 bits of both addresses: what a leaf is passed over by.
     fn addresses(words: &Self::Words) -> u64;
+    /// Ports, protocol and features: the same.
+    fn tail(words: &Self::Words) -> u64;
     /// The word that a node reads: `which` is one that a builder chose.
     fn word(words: &Self::Words, which: u8) -> u64;
     /// The words that a node may read, as pairs: all nodes of IPv4 read both.
@@ -215,6 +217,11 @@ impl Family for u32 {
     }
 
     #[inline(always)]
+    fn tail(words: &[u64; 2]) -> u64 {
+        words[1]
+    }
+
+    #[inline(always)]
     fn word(words: &[u64; 2], which: u8) -> u64 {
         words[usize::from(which) & 1]
     }
@@ -304,6 +311,11 @@ impl Family for u128 {
     #[inline(always)]
     fn addresses(words: &[u64; 5]) -> u64 {
         words[0] >> 32 << 32 | words[2] >> 32
+    }
+
+    #[inline(always)]
+    fn tail(words: &[u64; 5]) -> u64 {
+        words[4]
     }
 
     #[inline(always)]

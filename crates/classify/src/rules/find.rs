@@ -21,15 +21,17 @@ impl<A: Address> Task for FindOne<'_, A> {
     fn run<L: Lanes>(self, lanes: L) -> u32 {
         let FindOne { image, key } = self;
         let words = A::words(key);
-        let addresses = A::addresses(&words);
         let probe = A::probe(lanes, key);
         let mut best = NONE;
         for table in &image.tables {
             if best < table.first {
                 break;
             }
+            if !table.shared.is_in::<A>(&words) {
+                continue;
+            }
             let leaf = image.leaf_of::<A, L>(lanes, table, &words);
-            if image.may_match(leaf, addresses) {
+            if image.may_match::<A>(leaf, &words) {
                 best = best.min(image.first_in_leaf::<A, L>(lanes, leaf, &probe));
             }
         }
@@ -53,12 +55,8 @@ impl<A: Address> Task for FindBatch<'_, A> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        // Beyond the second-level cache, what the next step reads is asked for ahead.
-        if self.image.bytes() > 256 << 10 {
-            self.chunks::<L, true>(lanes)
-        } else {
-            self.chunks::<L, false>(lanes)
-        }
+        // What the next step reads is asked for ahead.
+        if self.image.is_large() { self.chunks::<L, true>(lanes) } else { self.chunks::<L, false>(lanes) }
     }
 }
 
@@ -69,6 +67,7 @@ impl<A: Address> FindBatch<'_, A> {
             words: [A::Words::default(); BATCH],
             best: [NONE; BATCH],
             active: [0; BATCH],
+            here: [0; BATCH],
             slots: [0; BATCH],
             nodes: List::new(),
             leaves: List::new(),
@@ -105,8 +104,10 @@ impl List {
 struct Batch<A: Family> {
     words: [A::Words; BATCH],
     best: [u32; BATCH],
-    /// Packets that the table at hand may still improve.
+    /// Packets that the table at hand, or one behind it, may still improve.
     active: [u8; BATCH],
+    /// Those of which the table at hand may have a rule.
+    here: [u8; BATCH],
     /// Where in `cells` each of a list looks next.
     slots: [u32; BATCH],
     nodes: List,
@@ -123,18 +124,22 @@ impl<A: Address> Batch<A> {
         }
         let mut active = keys.len().min(BATCH);
         for table in &image.tables {
-            let mut kept = 0;
+            let (mut kept, mut here) = (0, 0);
             for x in 0..active {
                 let packet = self.active[x % BATCH];
+                let may_improve = self.best[usize::from(packet) % BATCH] >= table.first;
                 self.active[kept % BATCH] = packet;
-                kept += usize::from(self.best[usize::from(packet) % BATCH] >= table.first);
+                kept += usize::from(may_improve);
+                let is_here = table.shared.is_in::<A>(&self.words[usize::from(packet) % BATCH]);
+                self.here[here % BATCH] = packet;
+                here += usize::from(may_improve & is_here);
             }
             active = kept;
             if active == 0 {
                 break;
             }
-            for x in 0..active {
-                let words = &self.words[usize::from(self.active[x % BATCH]) % BATCH];
+            for x in 0..here {
+                let words = &self.words[usize::from(self.here[x % BATCH]) % BATCH];
                 let slot = table.base + table.masks.index::<A, L>(lanes, words);
                 self.slots[x % BATCH] = slot as u32;
                 if AHEAD {
@@ -143,9 +148,9 @@ impl<A: Address> Batch<A> {
             }
             self.nodes.len = 0;
             self.leaves.len = 0;
-            for x in 0..active {
+            for x in 0..here {
                 let entry = Entry(image.cells[self.slots[x % BATCH] as usize]);
-                self.sort::<L, AHEAD>(lanes, image, self.active[x % BATCH], entry);
+                self.sort::<L, AHEAD>(lanes, image, self.here[x % BATCH], entry);
             }
             while self.nodes.len > 0 {
                 self.descend::<L, AHEAD>(lanes, image);
@@ -196,8 +201,8 @@ impl<A: Address> Batch<A> {
         self.leaves.len = 0;
         for x in 0..count {
             let (packet, leaf) = (self.leaves.packets[x % BATCH], self.leaves.entries[x % BATCH]);
-            let addresses = A::addresses(&self.words[usize::from(packet) % BATCH]);
-            self.leaves.push_if(packet, leaf, image.may_match(leaf, addresses));
+            let words = &self.words[usize::from(packet) % BATCH];
+            self.leaves.push_if(packet, leaf, image.may_match::<A>(leaf, words));
         }
         let mut done = 0;
         while self.leaves.len > 0 {

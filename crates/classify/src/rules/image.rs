@@ -1,16 +1,16 @@
 //! What a rule list is compiled to: tables, nodes and leaves in two arrays.
 //!
 //! ```text
-//! table   two masks, where its entries begin, its lowest rule
+//! table   bits that all its rules share; two masks, where its entries begin, its lowest rule
 //! cells   entries of tables; nodes: [mask, mask, entries…]
-//! entry   leaf: where in `words`, how many rules  |  node: where in `cells`, which two words of the key its masks select from
-//! words   a leaf: bits of addresses that all its rules share (a value and a mask, 64 bits each, lower halves first);
-//!         then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
+//! entry   leaf: where in `words`, how many rules, which bits they share  |  node: where in `cells`, which two words of the key its masks select from
+//! words   a leaf: bits that all its rules share, of the addresses or of the rest, as a value and a mask; then groups of up to 16 rules: rows (see `table::simd::lanes`), then the rules' numbers
 //! ```
 //! An index among entries is the selected bits of one word, and above them those of the other.
 
 use super::Address;
 use super::family::Family;
+use table::pages::Pages;
 use table::simd::lanes::{GROUP, Lanes};
 
 /// No rule.
@@ -19,11 +19,51 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Set in the number of a rule whose rows do not say all of it: it has a residual, or a range that is no ternary word.
 pub(super) const SPECIAL: u32 = 1 << 31;
 
+/// Bits that rules ask for alike, of the addresses, and of ports, protocol and features. A packet that has not these bits matches none of the rules: that
+/// holds of most leaves that a random packet comes to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared {
+    values: [u64; 2],
+    masks: [u64; 2],
+}
+
 /// Words in front of a leaf's groups.
 pub(super) const SHARED: usize = 4;
 
-/// What stands in front of the empty leaf, which is at offset 0: a value that no packet has under the mask.
+/// What is shared most in front of the empty leaf, which is at offset 0: a value that no packet has under the mask.
 pub(super) const NOTHING_SHARED: [u32; SHARED] = [1, 0, 0, 0];
+
+impl Shared {
+    /// Those of rules whose ternary words are given.
+    pub(super) fn of<A: Family>(rules: impl Iterator<Item = [A::Words; 2]>) -> Shared {
+        let mut all = rules.map(|sides| sides.map(|words| [A::addresses(&words), A::tail(&words)]));
+        let [values, masks] = all.next().unwrap_or_default();
+        let mut shared = Shared { values, masks };
+        for [values, cares] in all {
+            for at in 0..2 {
+                shared.masks[at] &= cares[at] & !(values[at] ^ shared.values[at]);
+            }
+        }
+        for at in 0..2 {
+            shared.values[at] &= shared.masks[at];
+        }
+        shared
+    }
+
+    /// Of which of both there are more, and these as the words in front of a leaf.
+    pub(super) fn most(self) -> (usize, [u32; SHARED]) {
+        let which = usize::from(self.masks[1].count_ones() > self.masks[0].count_ones());
+        let (value, mask) = (self.values[which], self.masks[which]);
+        (which, [value as u32, (value >> 32) as u32, mask as u32, (mask >> 32) as u32])
+    }
+
+    /// Whether a key with these words has them.
+    #[inline(always)]
+    pub(super) fn is_in<A: Family>(&self, words: &A::Words) -> bool {
+        let addresses = A::addresses(words) & self.masks[0] ^ self.values[0];
+        addresses | A::tail(words) & self.masks[1] ^ self.values[1] == 0
+    }
+}
 
 /// A leaf or a node; the empty leaf is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +77,16 @@ impl Entry {
     /// Rules that one leaf may have.
     pub(super) const LEAF_MAX: usize = COUNT as usize;
 
-    pub(super) fn leaf(offset: u32, count: usize) -> Entry {
+    /// `shares` says which bits the rules share: 0 for those of addresses, 1 for the others.
+    pub(super) fn leaf(offset: u32, count: usize, shares: usize) -> Entry {
         debug_assert!(count <= Entry::LEAF_MAX);
-        Entry(u64::from(offset) | (count as u64) << 32)
+        Entry(u64::from(offset) | (count as u64) << 32 | (shares as u64 & 1) << 56)
+    }
+
+    /// Whether it is not the bits of addresses that the rules of a leaf share.
+    #[inline(always)]
+    fn shares_tail(self) -> bool {
+        self.0 >> 56 & 1 == 1
     }
 
     pub(super) fn node(offset: u32, which: [u8; 2]) -> Entry {
@@ -96,6 +143,7 @@ impl Masks {
 /// One table: an array of entries for the rules that are specific enough to be told apart by its bits.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
+    pub(super) shared: Shared,
     pub(super) masks: Masks,
     /// Where its entries begin in `cells`.
     pub(super) base: usize,
@@ -109,15 +157,21 @@ pub(super) struct Table {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
     pub(super) tables: Vec<Table>,
-    pub(super) cells: Vec<u64>,
+    pub(super) cells: Pages<u64>,
     /// Ends with padding that vectors may read.
-    pub(super) words: Vec<u32>,
+    pub(super) words: Pages<u32>,
 }
 
 impl Image {
     /// Memory of all parts.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&self.tables[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.words[..])
+    }
+
+    /// Whether it does not fit the second-level cache, beside what else is there.
+    #[inline(always)]
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes() > 256 << 10
     }
 
     /// The entry of a key in a table, before nodes are followed.
@@ -145,13 +199,14 @@ impl Image {
         entry
     }
 
-    /// Whether the addresses of a packet are such that a rule of the leaf may match. For most leaves that a random packet comes to, they are not.
+    /// Whether a rule of the leaf may match a packet, by the bits that all of them share.
     #[inline(always)]
-    pub(super) fn may_match(&self, leaf: Entry, addresses: u64) -> bool {
+    pub(super) fn may_match<A: Family>(&self, leaf: Entry, words: &A::Words) -> bool {
         let &[value, value_high, mask, mask_high] =
             self.words[leaf.offset()..].first_chunk::<SHARED>().expect("padding is behind the last leaf");
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        addresses & word(mask, mask_high) == word(value, value_high)
+        let key = if leaf.shares_tail() { A::tail(words) } else { A::addresses(words) };
+        key & word(mask, mask_high) == word(value, value_high)
     }
 
     /// The lowest rule of a leaf that matches.

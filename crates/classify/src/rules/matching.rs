@@ -104,8 +104,11 @@ impl<A: Address, D: FnMut(u32) -> bool, H: FnMut(u32) -> bool> Task for FindWith
             if sure < table.first {
                 break;
             }
+            if !table.shared.is_in::<A>(&words) {
+                continue;
+            }
             let leaf = self.image.leaf_of::<A, L>(lanes, table, &words);
-            if !self.image.may_match(leaf, A::addresses(&words)) {
+            if !self.image.may_match::<A>(leaf, &words) {
                 continue;
             }
             self.image.all_in_leaf::<A, L>(lanes, leaf, &probe, |number| {

@@ -16,6 +16,7 @@ use super::image::{Entry, Image, Masks, Table};
 use super::shape::{Shape, Spread};
 use super::{Address, Key};
 use std::collections::HashMap;
+use table::pages::Pages;
 use table::simd::lanes::{GROUP, PADDING, Portable};
 
 /// Rules that one leaf takes rather than another table.
@@ -64,10 +65,7 @@ impl<A: Address> Peeler<'_, A> {
         // An empty leaf is read as the first group.
         let read_past = A::WORDS_PER_RULE * GROUP + PADDING;
         arena.words.resize(arena.words.len() + read_past, 0);
-        let (mut cells, mut words) = (arena.cells, arena.words);
-        cells.shrink_to_fit();
-        words.shrink_to_fit();
-        Ok(Image { tables, cells, words })
+        Ok(Image { tables, cells: Pages::of(arena.cells), words: Pages::of(arena.words) })
     }
 
     /// The rest as leaves.
@@ -76,7 +74,9 @@ impl<A: Address> Peeler<'_, A> {
             let leaf = self.cells.leaf(arena, rules);
             let base = arena.cells.len();
             arena.cells.push(leaf.0);
-            tables.push(Table { masks: masks_of_none::<A>(), base, first: rules[0], rules: rules.len() });
+            let shared = self.cells.shared(rules);
+            let masks = masks_of_none::<A>();
+            tables.push(Table { shared, masks, base, first: rules[0], rules: rules.len() });
         }
         Vec::new()
     }
@@ -100,7 +100,8 @@ impl<A: Address> Peeler<'_, A> {
                 arena.cells[base + i] = self.cells.cell(arena, &cell, 1).0;
             }
         }
-        tables.push(Table { masks, base, first: specific[0], rules: specific.len() });
+        let shared = self.cells.shared(&specific);
+        tables.push(Table { shared, masks, base, first: specific[0], rules: specific.len() });
         rest
     }
 
@@ -111,6 +112,7 @@ impl<A: Address> Peeler<'_, A> {
     /// The cheapest shape, and how often its rules may be copied.
     fn choose(&self, rules: &[u32]) -> Option<(Shape, f64)> {
         let mut best: Option<(f32, Shape, f64)> = None;
+        let mut tried: Vec<(Shape, usize)> = Vec::new();
         for shape in Shape::candidates(self.cells.rules, &self.spreads, rules) {
             let fits = |&&rule: &&u32| shape.fits(self.spreads[rule as usize]);
             let specific: Vec<u32> = rules.iter().filter(fits).copied().collect();
@@ -118,6 +120,12 @@ impl<A: Address> Peeler<'_, A> {
             if specific.len() < 2 || best.is_some_and(|(cost, ..)| rest + 6.0 > cost) {
                 continue;
             }
+            let count = specific.len();
+            if tried.iter().any(|&(known, same)| same == count && known.is_nested(shape)) {
+                // The same rules.
+                continue;
+            }
+            tried.push((shape, count));
             for copies in COPIES {
                 if copies > 2.0 && !shape.is_any() && specific.len() < rules.len() {
                     continue;
@@ -165,7 +173,7 @@ impl<A: Address> Peeler<'_, A> {
         let mut arena = Arena::new(8 * in_slots + (1 << 12));
         let built: HashMap<usize, Entry> =
             slots.iter().map(|(&index, rules)| (index, self.cells.cell(&mut arena, rules, 1))).collect();
-        let image = Image { tables: Vec::new(), cells: arena.cells, words: Vec::new() };
+        let image = Image { cells: Pages::of(arena.cells), ..Image::default() };
         let (mut nodes, mut groups) = (0_u32, 0_usize);
         for (key, index) in self.sample.iter().zip(&met) {
             let words = A::words(key);

@@ -46,6 +46,12 @@ impl Shape {
         spread.src >= self.src && spread.dst >= self.dst && spread.ports & self.ports == self.ports
     }
 
+    /// Whether all that fits one of both fits the other.
+    pub(super) fn is_nested(self, other: Shape) -> bool {
+        let holds = |a: Shape, b: Shape| a.src <= b.src && a.dst <= b.dst && a.ports & b.ports == a.ports;
+        holds(self, other) || holds(other, self)
+    }
+
     pub(super) fn is_any(self) -> bool {
         self == Shape::ANY
     }

@@ -130,7 +130,7 @@ impl<'a> Divided<'a> {
     pub(crate) fn program(
         compiler: &Compiler,
         ast: &'a Ast,
-        lines: &[Line],
+        lines: &'a [Line],
         unknown: &'a HashSet<u32>,
     ) -> Option<Self> {
         if !compiler.may_look_up_of(lines.len()) {
@@ -181,7 +181,7 @@ impl<'a> Divided<'a> {
     /// Whether all parts of tests that are asked by themselves mean something.
     pub(crate) fn check(&self, compiler: &Compiler, clock: Clock) -> Result<(), Box<Diagnostic>> {
         let parts = self.plan.atoms.iter().filter_map(|atom| match *atom {
-            Atom::Part(ast, id) => Some((ast, id)),
+            Atom::Part(part) => Some(part),
             Atom::Bits { .. } => None,
         });
         lower::lower_tests(parts, &compiler.lower_options(), clock, self.tries).map(|_| ())
@@ -384,8 +384,8 @@ impl Atoms {
                 *number = kinds.len() as u32;
                 kinds.push(match all[*atom as usize] {
                     Atom::Bits { slot, mask, op, k } => AtomKind::Bits { slot, mask, op, k },
-                    Atom::Part(ast, id) => {
-                        parts.push((ast, id));
+                    Atom::Part(part) => {
+                        parts.push(part);
                         AtomKind::Part(parts.len() as u32 - 1)
                     }
                 });

@@ -6,11 +6,12 @@
 
 use super::index::{Placed, Table, needs_check};
 use super::read::{Atom, Reader, TERMS_MAX, reads_input};
+use super::switch::CLAUSES_MAX;
 use super::term::{Dim, Term};
 use crate::compiler::{Compiler, FEW};
-use crate::lower::is_constant;
-use crate::syntax::ast::{Arith, Ast, ExprId};
-use crate::syntax::program::{self, Line};
+use crate::lower::Part;
+use crate::syntax::ast::{Ast, ExprId};
+use crate::syntax::program::Line;
 use foldhash::fast::RandomState;
 use std::collections::{HashMap, HashSet};
 
@@ -152,7 +153,7 @@ struct Flattened {
 pub(super) fn of_program<'a>(
     compiler: &Compiler,
     ast: &'a Ast,
-    lines: &[Line],
+    lines: &'a [Line],
     unknown: &'a HashSet<u32>,
 ) -> Option<Plan<'a>> {
     let mut reader = Reader::new(false, compiler.dialect.strict, unknown);
@@ -193,7 +194,12 @@ fn product(a: &[Term], b: &[Term]) -> Option<Vec<Term>> {
     (terms.len() <= TERMS_MAX).then_some(terms)
 }
 
-fn flattened<'a>(reader: &mut Reader<'a>, ast: &'a Ast, lines: &[Line], unknown: &HashSet<u32>) -> Flattened {
+fn flattened<'a>(
+    reader: &mut Reader<'a>,
+    ast: &'a Ast,
+    lines: &'a [Line],
+    unknown: &HashSet<u32>,
+) -> Flattened {
     let mut all = Flattened::default();
     let mut open: Vec<(Around, Option<usize>)> = vec![(Around::Terms(vec![Term::default()], false), None)];
     let mut boxes = 0;
@@ -218,26 +224,22 @@ fn flattened<'a>(reader: &mut Reader<'a>, ast: &'a Ast, lines: &[Line], unknown:
                 continue;
             }
         };
-        let own = match clause.test {
-            None => Some(vec![Term::default()]),
-            Some(test) => reader.test(ast, test),
-        };
+        let own = reader.clause(ast, clause);
         let Some((around, _)) = open.last_mut() else { break };
         let whole = match (&*around, &own) {
             (Around::Terms(around, false), Some(own)) => product(around, own),
             _ => None,
         };
         let is_unreached = matches!(around, Around::Unreached | Around::Terms(_, true));
-        let is_readable = own.is_some() && arguments_are_constant(ast, clause);
-        let is_outside = match is_unreached {
+        let is_outside = match (is_unreached, &own) {
             // What is wrong in it must be told all the same, and of a part of a test nobody knows yet.
-            true => !is_readable || own.iter().flatten().any(|term| !term.has_boxes_only()),
-            false => whole.is_none() || !is_readable,
+            (true, Some(own)) => own.iter().any(|term| !term.has_boxes_only()),
+            _ => whole.is_none(),
         };
         all.is_outside.push(is_outside);
         let is_block = clause.call.is_none();
         let inner = match whole {
-            Some(terms) if is_readable => {
+            Some(terms) => {
                 let depends = terms.iter().any(|term| term.depends);
                 let is_open = clause
                     .call
@@ -260,25 +262,19 @@ fn flattened<'a>(reader: &mut Reader<'a>, ast: &'a Ast, lines: &[Line], unknown:
                     false => Around::Terms(terms, false),
                 }
             }
-            _ if is_unreached => Around::Unreached,
-            _ => Around::Outside,
+            None if is_unreached => Around::Unreached,
+            None => Around::Outside,
         };
         // What takes all that comes leaves nothing to those behind it.
         if let (Around::Terms(_, is_over), Some(own)) = (around, &own) {
             let takes_all = own.iter().any(|term| Term { depends: false, ..term.clone() }.is_always());
-            *is_over |= takes_all && is_readable;
+            *is_over |= takes_all;
         }
         if is_block {
             open.push((inner, Some(line)));
         }
     }
     all
-}
-
-/// Whether nothing that a handler is called with is read from the packet.
-fn arguments_are_constant(ast: &Ast, clause: &program::Clause) -> bool {
-    let arguments = clause.call.iter().flat_map(|call| &call.arguments);
-    arguments.map(|argument| ast.arith(*argument)).all(|argument: Arith| is_constant(argument))
 }
 
 /// Chooses tables.
@@ -331,7 +327,13 @@ fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a
     let used: HashSet<Shape> =
         (0..flats.len()).filter(|at| left[*at]).flat_map(|at| &shapes[at]).flatten().copied().collect();
     let is_one_switch = used.len() == 1 && used.iter().all(|shape| matches!(shape, Shape::Pieces(_)));
-    if count < if is_one_switch { many } else { few } {
+    // Of tests about one field of 32 bits the optimiser makes a switch as well, whose arms ask whether the arguments can be computed.
+    let is_ordinary = is_one_switch
+        && !used.iter().any(|shape| matches!(shape, Shape::Pieces(Dim::V6(_))))
+        && !atoms.is_empty()
+        && atoms.iter().all(|atom| matches!(atom, Atom::Part(Part::Arguments(..))))
+        && count <= CLAUSES_MAX;
+    if is_ordinary || count < if is_one_switch { many } else { few } {
         return None;
     }
     // Blocks around what stays outside do as well, from the innermost, with their ends.

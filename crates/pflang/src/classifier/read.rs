@@ -8,10 +8,11 @@
 //! `and` is, and `or` where both sides read the same bytes.
 
 use super::term::{DPORT, DST, Dim, SPORT, SRC, Term};
-use crate::lower::{Class, ipproto, left_aligned};
+use crate::lower::{Class, Part, ipproto, is_constant, left_aligned};
 use crate::syntax::ast::{
     Arith, ArithId, ArithOp, Ast, Dir, Expr, ExprId, Id, Kind, Proto, Quals, RelOp, SetItem,
 };
+use crate::syntax::program::Clause;
 use crate::syntax::{fmt, range};
 use std::collections::{HashMap, HashSet};
 
@@ -26,8 +27,8 @@ const DEPTH_MAX: usize = 32;
 pub(super) enum Atom<'a> {
     /// Bits of a number that is given, compared.
     Bits { slot: u32, mask: u32, op: RelOp, k: u32 },
-    /// A part of a test, to be compiled.
-    Part(&'a Ast, ExprId),
+    /// A part of a test, or whether the arguments of a handler can be computed: to be compiled.
+    Part(Part<'a>),
 }
 
 /// Reads tests, and numbers the atoms that they have.
@@ -59,6 +60,28 @@ impl<'a> Reader<'a> {
         }
         let terms = self.expression(ast, root, false, 0)?;
         Some(terms.into_iter().filter_map(Term::finished).collect())
+    }
+
+    /// The terms of a clause: those of its test, and that what its handler is called with can be computed.
+    pub(super) fn clause(&mut self, ast: &'a Ast, clause: &'a Clause) -> Terms {
+        let terms = match clause.test {
+            None => vec![Term::default()],
+            Some(test) => self.test(ast, test)?,
+        };
+        let arguments = clause.call.iter().flat_map(|call| &call.arguments);
+        let computed: Vec<ArithId> =
+            arguments.copied().filter(|argument| !is_constant(ast.arith(*argument))).collect();
+        if computed.is_empty() {
+            return Some(terms);
+        }
+        if computed.iter().any(|argument| reads_input(ast, *argument, self.unknown)) {
+            return None;
+        }
+        let texts: Vec<String> = computed.iter().map(|argument| fmt::arith(ast, *argument)).collect();
+        let key = format!("\0({})", texts.join(", "));
+        let number = self.numbered(key, Atom::Part(Part::Arguments(ast, clause)))?;
+        let are_there = Term { atoms: vec![(number, true)], ..Term::default() };
+        Some(terms.iter().filter_map(|term| term.and(&are_there)).collect())
     }
 
     fn expression(&mut self, ast: &'a Ast, id: ExprId, negated: bool, depth: usize) -> Terms {
@@ -147,7 +170,7 @@ impl<'a> Reader<'a> {
             return Some(*number);
         }
         let at = ast.exprs.iter().position(|expr| expr == primitive)?;
-        self.numbered(key, Atom::Part(ast, ExprId(at as u32)))
+        self.numbered(key, Atom::Part(Part::Test(ast, ExprId(at as u32))))
     }
 
     fn numbered(&mut self, key: String, atom: Atom<'a>) -> Option<u32> {
@@ -231,7 +254,7 @@ impl<'a> Reader<'a> {
         if !self.unknown.is_empty() && names_unknown(ast, id, self.unknown) {
             return None;
         }
-        let number = self.numbered(fmt::expr(ast, id), Atom::Part(ast, id))?;
+        let number = self.numbered(fmt::expr(ast, id), Atom::Part(Part::Test(ast, id)))?;
         Some(vec![Term { atoms: vec![(number, !negated)], ..Term::default() }])
     }
 }

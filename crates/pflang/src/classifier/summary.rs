@@ -26,7 +26,7 @@ pub struct LookedUp {
     pub boxes: usize,
     /// Boxes of which a part is asked once a table has led to them.
     pub checks: usize,
-    /// Different parts of tests that are compiled and asked by themselves, once a packet at most.
+    /// Different parts of tests that are compiled and asked by themselves, once a packet at most; also whether the arguments of a handler can be computed.
     pub residuals: usize,
     /// Leaves of the program of all other clauses.
     pub outside: usize,

@@ -17,7 +17,7 @@ use crate::lower::{self, Class, Wanted};
 use classify::set::Pieces;
 
 /// Clauses of a switch at most: all passes of the compiler look at them.
-const CLAUSES_MAX: usize = 1 << 15;
+pub(super) const CLAUSES_MAX: usize = 1 << 15;
 
 impl Divided<'_> {
     /// A graph whose leaves are those of the clauses, if all that are looked up are about one field and `default` is where all others lead, behind them.

@@ -71,7 +71,7 @@ pub(crate) use numbers::{ethertype, ipproto};
 pub(crate) use parts::{FileMember, Parts, Unasked, lower_parts};
 pub(crate) use port::{service, services};
 pub use program::LoweredProgram;
-pub(crate) use program::{is_constant, lower_lines, lower_program, lower_tests};
+pub(crate) use program::{Part, is_constant, lower_lines, lower_program, lower_tests};
 use wire::LinkType;
 
 /// What lowering depends on besides the syntax tree.

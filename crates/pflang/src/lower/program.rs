@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
 use crate::ir::{REJECT, Value, ValueId};
 use crate::syntax::ast::{Arith, ArithId, Ast, ExprId};
+use crate::syntax::fmt;
 use crate::syntax::program::{self, Call, Line, Program};
 use decide::LeafTable;
 use std::collections::HashMap;
@@ -45,8 +46,7 @@ pub(crate) fn lower_program(
 }
 
 /// Lowers the lines of a program for which `is_lowered` holds. Of the others, whose tests somebody else knows how to ask, the handlers and leaves are noted:
-/// by line, the leaf that its clause leads to. All tests around a line that is lowered must be as well, and what the handlers of the others are called with
-/// must be such that [`is_constant`] holds.
+/// by line, the leaf that its clause leads to. All tests around a line that is lowered must be as well, and no test around the others, or of them, moves headers.
 ///
 /// # Errors
 /// As [`lower`](super::lower::lower), of the first clause that is lowered and wrong.
@@ -66,7 +66,7 @@ pub(crate) fn lower_lines(
     for (at, line) in program.lines.iter().enumerate() {
         if !is_lowered(at) {
             leaves.push(match line {
-                Line::Clause(program::Clause { call: Some(call), .. }) => clauses.constant_leaf(call),
+                Line::Clause(program::Clause { call: Some(call), .. }) => clauses.leaf_by_itself(call)?,
                 _ => REJECT,
             });
             continue;
@@ -95,20 +95,42 @@ pub(crate) fn is_constant(argument: Arith) -> bool {
     matches!(argument, Arith::Number(_) | Arith::Len | Arith::Input(_))
 }
 
+/// What is lowered as a test by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    /// A part of a test.
+    Test(&'a Ast, ExprId),
+    /// Whether what the handler of a clause is called with can be computed.
+    Arguments(&'a Ast, &'a program::Clause),
+}
+
 /// Tests, each lowered as one that stands alone. `tries` says whether what cannot be read makes a test false, as in programs, or rejects the packet.
 pub(crate) fn lower_tests<'a>(
-    tests: impl Iterator<Item = (&'a Ast, ExprId)>,
+    tests: impl Iterator<Item = Part<'a>>,
     options: &Options<'_>,
     clock: Clock,
     tries: bool,
 ) -> Result<(Tree, Vec<TreeId>)> {
     let (mut tree, mut roots) = (Tree::with_capacity(NODES_LIKELY), Vec::new());
-    for (ast, test) in tests {
+    for part in tests {
+        let (Part::Test(ast, _) | Part::Arguments(ast, _)) = part;
         tree.pool.widen_row(ast.inputs.len() as u32);
         let mut lowerer = Lowerer::new(options, tree, clock, Padding::Counted)?;
         lowerer.tries = tries;
-        lowerer.filter = ast.span(test);
-        roots.push(lowerer.expression(ast, test)?);
+        roots.push(match part {
+            Part::Test(_, test) => {
+                lowerer.filter = ast.span(test);
+                lowerer.expression(ast, test)?
+            }
+            Part::Arguments(_, clause) => {
+                lowerer.filter = clause.span;
+                let always = lowerer.truth(true);
+                match &clause.call {
+                    Some(call) => lowerer.arguments(ast, clause, call, always)?.0,
+                    None => always,
+                }
+            }
+        });
         tree = lowerer.tree;
     }
     Ok((tree, roots))
@@ -135,6 +157,8 @@ struct Begun<'p> {
 struct Ids {
     handlers: HashMap<String, u32>,
     leaves: HashMap<(u32, Vec<ValueId>), u32>,
+    /// Arguments of clauses that are not lowered, by their text.
+    arguments: HashMap<String, ValueId>,
 }
 
 impl<'p> Clauses<'p> {
@@ -171,21 +195,38 @@ impl<'p> Clauses<'p> {
         if forgets { begin(begun.lowerer.tree, Padding::Forgotten) } else { Ok(begun) }
     }
 
-    /// The leaf where a handler is called with arguments that ask nothing of the packet.
-    fn constant_leaf(&mut self, call: &Call) -> u32 {
+    /// The leaf of a clause that is not lowered. Headers are where packets begin.
+    fn leaf_by_itself(&mut self, call: &Call) -> Result<u32> {
+        let values = call.arguments.iter().map(|&argument| self.argument_by_itself(argument));
+        let values = values.collect::<Result<Vec<ValueId>>>()?;
+        Ok(self.leaf(call, values))
+    }
+
+    fn argument_by_itself(&mut self, argument: ArithId) -> Result<ValueId> {
         let pool = &mut self.lowered.tree.pool;
-        let value = |argument: &ArithId| match self.ast.arith(*argument) {
-            Arith::Number(k) => pool.constant(k),
-            Arith::Input(slot) => pool.input(slot),
-            _ => pool.value(Value::Len),
-        };
-        let values = call.arguments.iter().map(value).collect();
-        self.leaf(call, values)
+        match self.ast.arith(argument) {
+            Arith::Number(k) => return Ok(pool.constant(k)),
+            Arith::Input(slot) => return Ok(pool.input(slot)),
+            Arith::Len => return Ok(pool.value(Value::Len)),
+            _ => {}
+        }
+        let text = fmt::arith(self.ast, argument);
+        if let Some(value) = self.ids.arguments.get(&text) {
+            return Ok(*value);
+        }
+        let tree = std::mem::take(&mut self.lowered.tree);
+        let mut lowerer = Lowerer::new(self.options, tree, self.clock, Padding::Counted)?;
+        (lowerer.tries, lowerer.keeps_guards) = (true, true);
+        lowerer.span = self.ast.arith_spans[argument.0 as usize];
+        let value = lowerer.argument(self.ast, argument)?.value;
+        self.lowered.tree = lowerer.tree;
+        self.ids.arguments.insert(text, value);
+        Ok(value)
     }
 
     /// The leaf where a handler is called with these values.
     fn leaf(&mut self, call: &Call, values: Vec<ValueId>) -> u32 {
-        let Ids { handlers, leaves } = &mut self.ids;
+        let Ids { handlers, leaves, .. } = &mut self.ids;
         let next = handlers.len() as u32;
         let handler = *handlers.entry(call.handler.clone()).or_insert(next);
         if handler == next {

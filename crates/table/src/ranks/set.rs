@@ -2,6 +2,7 @@
 
 use super::{Limit, Ranks, TooLarge};
 use crate::interval::{Key, NONE, Pieces, union};
+use crate::pages::Pages;
 use crate::simd::Isa;
 
 /// Numbers looked up in one go, so that their ranks stay in the first-level cache.
@@ -94,7 +95,7 @@ impl<R: Ranks> RankSet<R> {
 #[derive(Clone, Debug)]
 pub struct RankMap<R> {
     ranks: R,
-    values: Vec<u32>,
+    values: Pages<u32>,
 }
 
 impl<R: Ranks> RankMap<R> {
@@ -111,7 +112,8 @@ impl<R: Ranks> RankMap<R> {
     /// # Errors
     /// [`TooLarge`].
     pub fn with_isa(pieces: &Pieces<R::Key>, limit: Limit, isa: Isa) -> Result<Self, TooLarge> {
-        let map = RankMap { ranks: R::build(&pieces.starts, limit, isa)?, values: pieces.values.clone() };
+        let values = Pages::of(pieces.values.clone());
+        let map = RankMap { ranks: R::build(&pieces.starts, limit, isa)?, values };
         super::check(pieces.starts.len(), map.bytes(), limit)?;
         Ok(map)
     }

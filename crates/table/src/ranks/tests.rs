@@ -113,16 +113,62 @@ fn trees_of_every_shape() {
 #[test]
 #[cfg_attr(miri, ignore = "too long")]
 fn every_size_of_root() {
-    for (count, stride) in [(70_000_u32, 61_001_u32), (300_000, 14_000), (1_100_000, 3_900)] {
+    for (count, stride) in [
+        (40_000_u32, 100_001_u32),
+        (70_000, 61_001),
+        (200_000, 21_001),
+        (300_000, 14_000),
+        (1_100_000, 3_900),
+    ] {
         let starts: Vec<u32> = (0..count).map(|i| i * stride).collect();
         let limit = Limit::default();
         for isa in isas() {
             let table = Ranks32::with_isa(&starts, limit, isa).unwrap();
             assert_eq!(table.boundaries(), starts.len());
             let mut x = 1_u32;
-            for _ in 0..200_000 {
+            let next = || {
                 x = x.wrapping_mul(0x9e37_79b1).wrapping_add(12_345);
-                assert_eq!(table.rank(x), starts.partition_point(|&start| start <= x) as u32, "{x:#x}");
+                x
+            };
+            let keys: Vec<u32> = std::iter::repeat_with(next).take(100_000).collect();
+            let mut ranks = vec![0; keys.len()];
+            table.ranks(&keys, &mut ranks);
+            for (&x, rank) in keys.iter().zip(ranks) {
+                let expected = starts.partition_point(|&start| start <= x) as u32;
+                assert_eq!((table.rank(x), rank), (expected, expected), "{x:#x}");
+            }
+        }
+    }
+}
+
+/// Chunks that fill a line, have one more, as many as are compared at once, and more: all in one table.
+#[test]
+#[cfg_attr(miri, ignore = "too long")]
+fn lines_of_every_kind() {
+    for (root_bits, chunks) in [(16, 20_000_u32), (17, 80_000), (18, 200_000)] {
+        let chunk = |at: u32| {
+            let count = if at.is_multiple_of(997) { 62 } else { [0, 1, 28, 29, 61][at as usize % 5] };
+            (0..count).map(move |i| at << (32 - root_bits) | (i * 199 + at % 7))
+        };
+        let starts: Vec<u32> = (0..chunks).flat_map(chunk).collect();
+        for isa in isas() {
+            let table = Ranks32::with_isa(&starts, Limit::default(), isa).unwrap();
+            assert_eq!(table.boundaries(), starts.len());
+            let bytes = 64 << root_bits..=19 * starts.len() + (4 << 20);
+            assert!(bytes.contains(&table.bytes()), "{root_bits}: {} of {bytes:?}", table.bytes());
+            let mut x = 1_u32;
+            let mut keys: Vec<u32> = starts.iter().step_by(97).copied().collect();
+            keys.extend(starts.iter().step_by(101).map(|start| start.wrapping_sub(1)));
+            keys.extend((0..100_000).map(|_| {
+                x = x.wrapping_mul(0x9e37_79b1).wrapping_add(12_345);
+                x
+            }));
+            keys.push(u32::MAX);
+            let mut ranks = vec![0; keys.len()];
+            table.ranks(&keys, &mut ranks);
+            for (&x, rank) in keys.iter().zip(ranks) {
+                let expected = starts.partition_point(|&start| start <= x) as u32;
+                assert_eq!((table.rank(x), rank), (expected, expected), "{} {x:#x}", isa.name());
             }
         }
     }

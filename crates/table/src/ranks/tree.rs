@@ -9,6 +9,7 @@
 //! searching", 2017, call it a B-tree layout.)
 
 use super::{Limit, TooLarge, check};
+use crate::pages::Pages;
 use crate::simd::{Isa, Ranked, Vectors, WIDE};
 
 /// Boundaries of 64 bits, sorted.
@@ -16,7 +17,7 @@ use crate::simd::{Isa, Ranked, Vectors, WIDE};
 pub struct Ranks64 {
     /// Where levels begin among the nodes, from the root on.
     levels: Vec<u32>,
-    nodes: Vec<Node>,
+    nodes: Pages<Node>,
     boundaries: usize,
     isa: Isa,
 }
@@ -78,7 +79,7 @@ impl Ranks64 {
                 }))
             }));
         }
-        Ok(Ranks64 { levels, nodes, boundaries: starts.len(), isa: isa.here() })
+        Ok(Ranks64 { levels, nodes: Pages::of(nodes), boundaries: starts.len(), isa: isa.here() })
     }
 
     /// How many boundaries are at or below `x`.

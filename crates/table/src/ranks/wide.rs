@@ -9,14 +9,15 @@
 //! network; those of one network are searched without branches.
 
 use super::{Limit, Ranks64, TooLarge, check};
+use crate::pages::Pages;
 use crate::simd::{Isa, Ranked, Vectors};
 
 /// Boundaries of 128 bits, sorted.
 #[derive(Clone, Debug)]
 pub struct Ranks128 {
     uppers: Ranks64,
-    groups: Vec<Group>,
-    lowers: Vec<u64>,
+    groups: Pages<Group>,
+    lowers: Pages<u64>,
     isa: Isa,
 }
 
@@ -64,8 +65,8 @@ impl Ranks128 {
         let uppers: Vec<u64> = groups.iter().map(|group| group.upper).collect();
         let uppers = Ranks64::with_isa(&uppers, limit, isa)?;
         groups.push(Group { upper: u64::MAX, first: starts.len() as u32 });
-        let lowers = starts.iter().map(|&start| start as u64).collect();
-        let table = Ranks128 { uppers, groups, lowers, isa: isa.here() };
+        let lowers = Pages::of(starts.iter().map(|&start| start as u64).collect());
+        let table = Ranks128 { uppers, groups: Pages::of(groups), lowers, isa: isa.here() };
         check(starts.len(), table.bytes(), limit)?;
         Ok(table)
     }

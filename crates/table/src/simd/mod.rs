@@ -2,6 +2,8 @@
 //!
 //! Two questions are asked: how many of up to 61 sorted 16-bit numbers are at most `x`, and how many of eight 64-bit numbers. Each set of
 //! instructions answers them in a type of its own (`Vectors`); look-ups are written once over that type, and compiled once for each.
+//! Many look-ups in a table that does not fit the second-level cache go in groups: what all of a group read first is asked for ahead, then what they read
+//! second, so that the reads from memory overlap.
 //! Unsafe code is in this folder only: calls of functions that need instructions which [`Isa::here`] has found, and loads.
 
 pub mod lanes;
@@ -13,13 +15,24 @@ mod x86;
 pub const NARROW: usize = 64;
 /// Numbers of 64 bits that are compared at once.
 pub const WIDE: usize = 8;
+/// Numbers of 16 bits of a cache line, of which the first [`HEAD`] are not compared.
+pub(crate) const LINE: usize = 32;
+/// Numbers at the beginning of a line that say something else.
+pub(crate) const HEAD: usize = 4;
+/// Look-ups of a group. PERF: a core waits for some 24 lines at a time; more than that keep it supplied.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 64;
 
 /// Answers of one set of instructions.
 pub(crate) trait Vectors: Copy {
     /// How many of the first `count` of these numbers are at most `x`. `count` is at most 61.
     fn at_most16(self, numbers: &[u16; NARROW], count: u32, x: u16) -> u32;
+    /// How many of the first `count` numbers behind the head of this line are at most `x`. `count` is at most 28.
+    fn at_most_in_line(self, line: &[u16; LINE], count: u32, x: u16) -> u32;
     /// How many of these numbers are at most `x`.
     fn at_most64(self, numbers: &[u64; WIDE], x: u64) -> u32;
+    /// Asks for the cache line of an element, if there is one. Nothing is read.
+    fn ask<T>(self, slice: &[T], index: usize);
 }
 
 /// A set of instructions.
@@ -86,6 +99,17 @@ pub(crate) trait Ranked {
     type Key: Copy;
     /// The rank of a number. Inlined, since only then is it compiled for the instructions.
     fn rank_by<V: Vectors>(&self, vectors: V, key: Self::Key) -> u32;
+    /// Whether many look-ups are to ask ahead for what they read.
+    #[inline(always)]
+    fn is_large(&self) -> bool {
+        false
+    }
+    /// Asks for what a look-up reads first.
+    #[inline(always)]
+    fn ask_first<V: Vectors>(&self, _: V, _: Self::Key) {}
+    /// Asks for what a look-up reads next, once that is there.
+    #[inline(always)]
+    fn ask_second<V: Vectors>(&self, _: V, _: Self::Key) {}
 }
 
 impl Isa {

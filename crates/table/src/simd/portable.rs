@@ -1,6 +1,6 @@
 //! Plain code: for any processor, and what the others are tested against.
 
-use super::{NARROW, Vectors, WIDE};
+use super::{HEAD, LINE, NARROW, Vectors, WIDE};
 
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
@@ -17,7 +17,16 @@ impl Vectors for Portable {
     }
 
     #[inline(always)]
+    fn at_most_in_line(self, line: &[u16; LINE], count: u32, x: u16) -> u32 {
+        let at_most = |i: usize| u16::from(((i - HEAD) as u32) < count) & u16::from(line[i] <= x);
+        u32::from((HEAD..LINE).map(at_most).sum::<u16>())
+    }
+
+    #[inline(always)]
     fn at_most64(self, numbers: &[u64; WIDE], x: u64) -> u32 {
         numbers.iter().map(|&number| u32::from(number <= x)).sum()
     }
+
+    #[inline(always)]
+    fn ask<T>(self, _: &[T], _: usize) {}
 }
