@@ -2,8 +2,12 @@
 
 mod common;
 
-use common::run;
+use common::{code, run, signal, stderr, stdout};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
 use testkit::files::Scratch;
+use testkit::netns::Namespace;
 
 /// What `sluss run examples/lua/NAME ARGS…` prints.
 fn printed(name: &str, arguments: &[&str]) -> String {
@@ -28,6 +32,75 @@ fn spray_drops_every_other_packet() {
     let told = printed("spray.lua", &["captures/web.pcap", &to]);
     assert!(told.contains(&format!("dropped {} packets\n", all / 2)), "{told}");
     assert_eq!(packets(&to), all.div_ceil(2).to_string());
+}
+
+/// A program in the form of Snabb's own: a module with a function `run`, and a report at the end.
+const REPLAY: &str = "
+module(..., package.seeall)
+local pcap, raw = require('apps.pcap.pcap'), require('apps.socket.raw')
+function run (parameters)
+   local c = config.new()
+   config.app(c, 'capture', pcap.PcapReader, parameters[1])
+   config.app(c, 'playback', raw.RawSocket, parameters[2])
+   config.link(c, 'capture.output -> playback.rx')
+   engine.configure(c)
+   engine.main({ duration = 1, report = { showlinks = true } })
+end
+";
+
+/// The packets of a capture.
+fn bytes(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = capture::Reader::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut packets = Vec::new();
+    while let Some(packet) = reader.next_packet().expect("a packet") {
+        packets.push(packet.data.to_vec());
+    }
+    packets
+}
+
+/// What goes in at one end of a cable comes out at the other: each packet of a capture, in order.
+#[test]
+fn replay_sends_a_capture_to_an_interface() {
+    let Some((_turn, [here, there])) = Namespace::some::<2>("replay_sends_a_capture_to_an_interface") else {
+        return;
+    };
+    here.run(&format!("ip link add va type veth peer name vb netns {}", there.pid()));
+    here.run("ip link set va up");
+    there.run("ip link set vb up");
+    let folder = Scratch::new();
+    let (module, seen) = (folder.path("example_replay.lua"), folder.path("seen.pcap"));
+    std::fs::write(&module, REPLAY).expect("a file");
+    let sent = common::root().join("captures/web.pcap");
+    let all = bytes(&sent);
+    let example = common::root().join("examples/lua/replay.lua");
+    for (program, told) in [
+        (&example, format!("sent {} packets, ", all.len())),
+        (&module, format!("{} sent on capture.output -> playback.rx (loss rate: 0%)", all.len())),
+    ] {
+        let mut listener = there.command(env!("CARGO_BIN_EXE_sluss"));
+        listener.args(["filter", "-i", "vb", "-w", common::arg(&seen)]);
+        let mut listener = listener.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
+        let mut lines = BufReader::new(listener.stderr.take().expect("it is piped")).lines();
+        assert!(lines.any(|line| line.expect("text").contains("listening on")), "it does not listen");
+
+        let mut replay = here.command(env!("CARGO_BIN_EXE_sluss"));
+        replay.args(["run", common::arg(program), common::arg(&sent), "va"]);
+        let output = replay.env("SNABB_SHM_ROOT", folder.path("shm")).output().expect("the command starts");
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(stdout(&output).contains(&told), "{told}: {}", stdout(&output));
+
+        // The kernel keeps packets of a block that is not full for a while.
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        signal(&listener, "INT");
+        assert!(listener.wait().expect("it ends").success());
+        assert!(
+            bytes(&seen) == all,
+            "{}: {} of {} packets",
+            program.display(),
+            bytes(&seen).len(),
+            all.len()
+        );
+    }
 }
 
 #[test]

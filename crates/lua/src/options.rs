@@ -16,6 +16,8 @@ pub struct Options {
     pub shm_root: Option<PathBuf>,
     /// The classes of native apps that programs can use.
     pub registry: engine::Registry,
+    /// Packets that there can be, in links and in hand: a million, unless this or the sandbox says fewer.
+    pub packets: Option<usize>,
     /// What the code may do, if it is not trusted.
     pub sandbox: Option<Sandbox>,
     /// When apps that failed are started again; without it, the first failure ends the program, as with Snabb.

@@ -315,6 +315,11 @@ app.enable_tick()
 
 -- Apps that fail: each is stopped, and started again after a time that doubles with each failure. Until then, what comes to it is dropped.
 
+-- The memory of packets that an app had when it failed is not used again, unless it is known which packets these are. When this part of all that
+-- there can be is gone, apps that fail stay down.
+local GONE_MAX = 1 / 4
+local gone = 0
+
 -- How many packets an app has, by what it has received, taken, sent and freed.
 local function has (name)
    local book = books[name]
@@ -368,9 +373,20 @@ local function failed_again (name, outage, message, traceback, held)
    -- One that ran for long begins again with short times.
    if outage.ran and outage.ran > max then delay = first end
    outage.due, outage.delay = C.get_monotonic_time() + delay, math.min(delay * 2, max)
+   local fate = "started again in "..in_words(delay)
+   if gone >= native.packets_max * GONE_MAX then
+      outage.due = math.huge
+      fate = ("not started again, since apps that failed have lost the memory of %d packets, of %d that there can be"):format(gone, native.packets_max)
+   end
    local lost = held and held > 0 and ("; %d packet%s that it had %s lost"):format(held, held == 1 and "" or "s", held == 1 and "is" or "are") or ""
-   tell("error: app `%s`: %s%s%s\nnote: app `%s` is started again in %s%s", name, tostring(message), traceback ~= "" and "\n" or "", traceback, name,
-      in_words(delay), lost)
+   tell("error: app `%s`: %s%s%s\nnote: app `%s` is %s%s", name, tostring(message), traceback ~= "" and "\n" or "", traceback, name, fate, lost)
+end
+
+-- Counts packets that an app had when it failed. In a sandbox, `abandon` has made them free again, and says how many.
+local function lose (held, abandon, instance)
+   local regained = native.sandbox and abandon and abandon(instance) or 0
+   if held > 0 then counter.add(app.lost, held) end
+   gone = gone + math.max(0, held - regained)
 end
 
 -- Takes down the app that has raised an error. If it was none, or apps are not started again, the error goes on.
@@ -379,15 +395,19 @@ local function take_down (message)
    local instance = name and app.app_table[name]
    if not instance or not native.restart_first or outages[name] then error(message, 0) end
    native.failure_told()
-   local held = has(name)
-   if instance.stop then pcall(instance.stop, instance) end
-   if instance.abandon then instance:abandon() end
+   if instance.stop then
+      native.enter(name)
+      pcall(instance.stop, instance)
+      native.enter(nil)
+   end
+   -- What native apps take and free is not in these books.
+   local held = instance.native and 0 or has(name)
+   lose(held, instance.abandon, instance)
    if instance.shm then pcall(shm.delete_frame, instance.shm) end
    local info = app.configuration.apps[name]
    local outage = { class = info.class, arg = info.arg, delay = books[name].delay, ran = C.get_monotonic_time() - books[name].since }
    outages[name] = outage
    app.app_table[name] = stand_in_of(instance)
-   if held > 0 then counter.add(app.lost, held) end
    failed_again(name, outage, message, traceback, held)
    app.compute_breathe_order()
 end
@@ -427,7 +447,9 @@ local function start_again (name, outage)
    app.app_table[name] = stand_in
    native.failure_told()
    outage.ran = nil
-   failed_again(name, outage, "does not start: "..tostring(why), "")
+   local held = native.taken(name)
+   lose(held, outage.class.abandon)
+   failed_again(name, outage, "does not start: "..tostring(why), "", held)
    app.compute_breathe_order()
 end
 
@@ -480,6 +502,7 @@ end
 
 function app.report (options)
    if not options or options.showload then app.report_load() end
+   if app.lost.c > 0 then print(("lost with failed apps: %s packets"):format(lib.comma_value(app.lost.c))) end
    if options and options.showlinks then app.report_links() end
    if options and options.showapps then app.report_apps() end
 end

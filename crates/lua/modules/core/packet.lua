@@ -29,9 +29,14 @@ local function headroom (pointer) return band(tonumber(cast(low_t, cast(address_
 -- Even numbers below 512 have no other bits.
 local function is_headroom (n) return n >= 0 and band(n, 1 - headrooms) == 0 end
 
+local function exhausted ()
+   local lost = tonumber(require("core.app").lost.c)
+   error("packet: no memory for more packets"..(lost > 0 and ("; apps that failed have lost %d"):format(lost) or ""), 3)
+end
+
 -- An empty packet.
 function packet.allocate ()
-   if freelist.nfree == 0 and C.sluss_packets_more(core) == 0 then error("packet: no memory for more packets") end
+   if freelist.nfree == 0 and C.sluss_packets_more(core) == 0 then exhausted() end
    local n = freelist.nfree - 1
    freelist.nfree = n
    return freelist.list[n]

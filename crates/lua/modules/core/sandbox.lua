@@ -56,6 +56,10 @@ local SLOTS = native.sandbox.packets
 local slots = ffi.new("struct packet *[?]", SLOTS)
 local uses = ffi.new("uint32_t[?]", SLOTS)
 local unused, nunused = ffi.new("int32_t[?]", SLOTS), SLOTS
+-- By slot: the instance of an app that has taken the packet, or 0 for the program itself.
+local owners = ffi.new("uint32_t[?]", SLOTS)
+-- The instance whose code runs, and the one that began last.
+local running, instances = 0, 0
 for i = 0, SLOTS - 1 do unused[i] = SLOTS - 1 - i end
 
 local methods, handle_mt = {}, { __metatable = "packet" }
@@ -77,7 +81,7 @@ local function handle (take, arg, level)
    local p = setmetatable({ _slot = slot, _use = uses[slot] }, handle_mt)
    local raw = take(arg)
    nunused = nunused - 1
-   slots[slot] = raw
+   slots[slot], owners[slot] = raw, running
    return p
 end
 
@@ -296,7 +300,29 @@ local function make_counters (shm)
    end
 end
 
-local function instance_of (class, inner)
+-- Calls a function of an instance.
+local function as (number, f, ...)
+   running = number
+   local result = f(...)
+   running = 0
+   return result
+end
+
+-- Takes all packets from an instance. What it has given to others without a link goes as well: their handles lead nowhere from now on.
+local function take_packets (number)
+   local count = 0
+   for slot = 0, SLOTS - 1 do
+      local raw = slots[slot]
+      if raw ~= nil and owners[slot] == number then
+         let_go(slot)
+         packet.free_internal(raw)
+         count = count + 1
+      end
+   end
+   return count
+end
+
+local function instance_of (number, class, inner)
    local self = { inner = inner }
    local handles = { input = {}, output = {} }
    rawset(inner, "input", {})
@@ -304,19 +330,19 @@ local function instance_of (class, inner)
    make_counters(rawget(inner, "shm"))
    for _, name in ipairs { "pull", "tick", "stop", "report" } do
       local f = function_of(inner, name)
-      if f then self[name] = function () f(inner) end end
+      if f then self[name] = function () as(number, f, inner) end end
    end
    local push = function_of(inner, "push")
    if push then
       function self.push (_, l)
          for _, one in pairs(handles.input) do
-            if one.link == l then return push(inner, one.handle) end
+            if one.link == l then return as(number, push, inner, one.handle) end
          end
-         push(inner)
+         as(number, push, inner)
       end
    end
    local reconfig = function_of(inner, "reconfig")
-   if reconfig then function self:reconfig (arg) reconfig(inner, arg) end end
+   if reconfig then function self:reconfig (arg) as(number, reconfig, inner, arg) end end
 
    local function relink (direction)
       local known, current, own = handles[direction], {}, {}
@@ -352,27 +378,29 @@ local function instance_of (class, inner)
          self.push_link = {}
          for port, one in pairs(current) do
             local f = function_of(push_link, port)
-            if f then self.push_link[port] = function () f(inner, one.handle) end end
+            if f then self.push_link[port] = function () as(number, f, inner, one.handle) end end
          end
       end
    end
 
-   -- The app has failed: its links are another's.
+   -- The app has failed: its links are another's. Returns how many packets it had.
    function self:abandon ()
+      running = 0
       for _, known in pairs(handles) do
          for _, one in pairs(known) do ends[one.number] = nil end
       end
+      return take_packets(number)
    end
 
    local told = { link = function_of(inner, "link"), unlink = function_of(inner, "unlink") }
    function self:link (direction, port)
       relink(direction)
-      if told.link then told.link(inner, direction, port) end
+      if told.link then as(number, told.link, inner, direction, port) end
    end
    function self:unlink (direction, port)
       relink(direction)
       local f = told.unlink or told.link
-      if f then f(inner, direction, port) end
+      if f then as(number, f, inner, direction, port) end
    end
    return self
 end
@@ -391,13 +419,20 @@ local function wrapper_of (class)
    local wrapper = wrappers[class]
    if wrapper then return wrapper end
    wrapper = {}
+   -- The last instance has not become one.
+   function wrapper.abandon ()
+      running = 0
+      return take_packets(instances)
+   end
    function wrapper.new (_, arg)
       local new = function_of(class, "new") or error("a class has no function `new`", 0)
-      local inner = new(class, arg)
+      instances = instances + 1
+      local number = instances
+      local inner = as(number, new, class, arg)
       if type(inner) ~= "table" or getmetatable(inner) == "packet" or getmetatable(inner) == "link" then
          error("`new` returns no table", 0)
       end
-      return instance_of(class, inner)
+      return instance_of(number, class, inner)
    end
    -- Whether there are such methods.
    for _, name in ipairs { "pull", "tick", "reconfig" } do wrapper[name] = function_of(class, name) and true or nil end

@@ -43,8 +43,9 @@ pub(super) struct Plan {
     /// Seconds between ticks, and when the next is due.
     pub(super) tick_every: f64,
     pub(super) tick_due: f64,
-    /// The app that starts.
+    /// The app that starts, and how many packets were in use before.
     pub(super) current: Option<String>,
+    in_use: i64,
     /// The step that runs.
     at: Option<(Turn, usize)>,
     /// By account: packets that the app has taken from the free ones, less those that it has freed.
@@ -98,6 +99,20 @@ impl Plan {
             Turn::Tick => &self.ticks,
         };
         steps.get(index).map(|step| step.name.as_str())
+    }
+}
+
+impl Core {
+    /// An app starts, or none does any more. What it takes meanwhile is counted as its own, unless another app's turn starts it.
+    pub(super) fn set_starting(&mut self, name: Option<String>) {
+        let in_use = self.in_use();
+        if let Some(name) = std::mem::replace(&mut self.plan.current, name)
+            && self.plan.at.is_none()
+        {
+            let account = self.plan.account(&name);
+            self.plan.taken[account] += in_use - self.plan.in_use;
+        }
+        self.plan.in_use = in_use;
     }
 }
 

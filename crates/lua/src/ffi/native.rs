@@ -57,6 +57,8 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "shm_root\0");
     call.push_text(core.own_name.as_bytes());
     set_field(call, "own_name\0");
+    call.push_number(core.packets_max as f64);
+    set_field(call, "packets_max\0");
     if let Some(sandbox) = &core.options.sandbox {
         call.push_table();
         call.push_number(sandbox.packets as f64);
@@ -360,7 +362,7 @@ functions! {
     enter = |call| {
         let name = call.text(1, "").ok();
         // SAFETY: the engine lives; nobody else uses it in this call.
-        unsafe { (*call.core).plan.current = name };
+        unsafe { (*call.core).set_starting(name) };
         Ok(0)
     };
     // The app whose code runs.
@@ -458,7 +460,7 @@ functions! {
         let core = unsafe { &mut *call.core };
         core.failure = None;
         core.failures += 1;
-        core.plan.current = None;
+        core.set_starting(None);
         Ok(0)
     };
     // Takes an app, and perhaps a number to begin with anew. Returns how many packets it has taken from the free ones, less those it has freed.

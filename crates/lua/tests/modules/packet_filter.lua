@@ -73,6 +73,79 @@ eq(send("rx", frame(17, "10.0.0.1 1024", "10.0.0.2 80")), 1)
 eq(send("rx", frame(6, "::1 1024", "::2 80")), 1)
 eq(tonumber(counter.read(engine.app_table.a.shm.rxerrors)), 2)
 
+-- Bursts: the order stays, and each packet is counted: rejected, sent, or dropped at a full link.
+local Burst, Full, Look = {}, {}, {}
+Burst.__index, Full.__index, Look.__index = Burst, Full, Look
+function Burst:new (count) return setmetatable({ left = count }, Burst) end
+function Burst:pull ()
+   for i = 1, self.left do
+      local p = packet.resize(packet.allocate(), 50 + i % 40)
+      p.data[0], p.data[1], p.data[2] = i % 4, i % 256, i / 256
+      link.transmit(self.output.output, p)
+   end
+   self.left = 0
+end
+function Full:new () return setmetatable({}, Full) end
+function Look:new () return setmetatable({ seen = {} }, Look) end
+function Look:push ()
+   while not link.empty(self.input.input) do
+      local p = link.receive(self.input.input)
+      table.insert(self.seen, p.data[1] + 256 * p.data[2])
+      packet.free(p)
+   end
+end
+local function pass (sink, count, rounds)
+   engine.configure(config.new())
+   local c = config.new()
+   config.app(c, "give", Burst, 0)
+   config.app(c, "filter", pcap_filter.PcapFilter, { filter = "ether[0] & 3 != 1 and greater 53" })
+   config.app(c, "sink", sink)
+   config.link(c, "give.output -> filter.input")
+   config.link(c, "filter.output -> sink.input")
+   engine.configure(c)
+   local counted = {}
+   for _, name in ipairs({ "frees", "freebytes", "freebits" }) do counted[name] = tonumber(counter.read(engine[name])) end
+   for _ = 1, rounds do
+      engine.app_table.give.left = count
+      engine.main({ no_report = true, done = function () return true end })
+   end
+   for name, before in pairs(counted) do counted[name] = tonumber(counter.read(engine[name])) - before end
+   return counted, link.stats(engine.link_table["filter.output -> sink.input"]), tonumber(counter.read(engine.app_table.filter.shm.rxerrors))
+end
+-- What the filter rejects of a round of `count`, as a list of those that pass, and the sums of the others.
+local function expected (count)
+   local passing, others = {}, { frees = 0, freebytes = 0, freebits = 0 }
+   for i = 1, count do
+      local length = 50 + i % 40
+      if i % 4 ~= 1 and length >= 53 then
+         table.insert(passing, { i = i, length = length })
+      else
+         others.frees, others.freebytes = others.frees + 1, others.freebytes + length
+         others.freebits = others.freebits + (math.max(length, 60) + 24) * 8
+      end
+   end
+   return passing, others
+end
+for _, count in ipairs({ 1, 63, 64, 65, 200, 1000 }) do
+   local passing, others = expected(count)
+   local _, stats, rejected = pass(Look, count, 1)
+   eq(rejected, others.frees)
+   eq(stats.txpackets, #passing)
+   eq(#engine.app_table.sink.seen, #passing)
+   for k, one in ipairs(passing) do eq(engine.app_table.sink.seen[k], one.i) end
+end
+local passing, others = expected(1000)
+local counted, stats, rejected = pass(Full, 1000, 2)
+eq(rejected, 2 * others.frees)
+eq(stats.txpackets, 1023)
+eq(stats.txdrop, 2 * #passing - 1023)
+local freed = { frees = 2 * others.frees, freebytes = 2 * others.freebytes, freebits = 2 * others.freebits }
+for k = 1023 - #passing + 1, #passing do
+   freed.frees, freed.freebytes = freed.frees + 1, freed.freebytes + passing[k].length
+   freed.freebits = freed.freebits + (math.max(passing[k].length, 60) + 24) * 8
+end
+for name, value in pairs(freed) do eq(counted[name], value) end
+
 -- Connections: out is filtered, back passes what belongs to what went out.
 send = network({ out = { filter = "tcp dst port 80 or ip6", state_table = "t" }, back = { filter = "less 1", state_table = "t" },
                  other = { filter = "less 1", state_table = "u" } })

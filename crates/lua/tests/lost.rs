@@ -1,0 +1,118 @@
+//! What becomes of the packets that an app has when it fails, and of the app.
+
+use lua::{Error, Options, Restarts, Sandbox, Vm};
+use std::time::Duration;
+use testkit::files::Scratch;
+
+/// An app that fails in every turn, with 300 packets, and one that goes on.
+const APPS: &str = "
+local starts = 0
+local Hoard, Steady = {}, {}
+function Hoard:new () starts = starts + 1 return setmetatable({}, { __index = Hoard }) end
+function Hoard:pull ()
+   self.kept = {}
+   for i = 1, 300 do self.kept[i] = packet.allocate() end
+   error('full')
+end
+function Steady:new () return setmetatable({ n = 0 }, { __index = Steady }) end
+function Steady:pull () packet.free(packet.allocate()) self.n = self.n + 1 end
+local c = config.new()
+config.app(c, 'hoard', Hoard)
+config.app(c, 'steady', Steady)
+engine.configure(c)
+";
+
+/// How often apps have failed in a program that has 4000 packets.
+fn failures(text: &str, sandbox: Option<Sandbox>) -> u64 {
+    let folder = Scratch::new();
+    let millisecond = Duration::from_millis(1);
+    let options = Options {
+        shm_root: Some(folder.folder().into()),
+        restarts: Some(Restarts { first: millisecond, max: millisecond }),
+        packets: Some(4000),
+        sandbox,
+        ..Options::default()
+    };
+    let vm = Vm::new(&options).expect("a state");
+    match vm.run_text(text.as_bytes(), "=lost", &[]) {
+        Err(Error::Apps(failures)) => failures,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_app_that_loses_packets_again_and_again_stays_down() {
+    let text = "
+        local counter = require('core.counter')
+        local function lost () return tonumber(counter.read(engine.lost)) end
+        -- Of 4000 packets, 1200 are more than a quarter.
+        engine.main { done = function () return lost() == 1200 end, no_report = true }
+        local n = engine.app_table.steady.n
+        engine.main { duration = 0.05, no_report = true }
+        assert(starts == 4 and lost() == 1200 and engine.app_table.steady.n > n, starts)
+        local kept = {}
+        local ok, why = pcall(function () while true do kept[#kept + 1] = packet.allocate() end end)
+        assert(#kept == 2800, #kept)
+        assert(why:find('packet: no memory for more packets; apps that failed have lost 1200', 1, true), why)
+        local printed = {}
+        print = function (text) printed[#printed + 1] = text end
+        engine.report({})
+        assert(printed[1] == 'lost with failed apps: 1,200 packets', printed[1])";
+    assert_eq!(failures(&format!("{APPS}{text}"), None), 4);
+}
+
+/// An app that fails when it is started again, with 300 packets.
+const STARTS: &str = "
+local starts = 0
+local App = {}
+function App:new ()
+   starts = starts + 1
+   if starts > 1 then
+      local kept = {}
+      for i = 1, 300 do kept[i] = packet.allocate() end
+      error('not now')
+   end
+   return setmetatable({ p = packet.allocate() }, { __index = App })
+end
+function App:pull () error('first') end
+function App:stop () packet.free(self.p) end
+local c = config.new()
+config.app(c, 'app', App)
+engine.configure(c)
+";
+
+#[test]
+fn what_an_app_takes_as_it_starts_and_frees_as_it_stops_is_counted() {
+    let text = "
+        local counter = require('core.counter')
+        local function lost () return tonumber(counter.read(engine.lost)) end
+        engine.main { done = function () return lost() == 1200 end, no_report = true }
+        engine.main { duration = 0.05, no_report = true }
+        assert(starts == 5 and lost() == 1200, starts)";
+    assert_eq!(failures(&format!("{STARTS}{text}"), None), 5);
+    let text = "engine.main { done = function () return starts == 30 end, no_report = true }";
+    let sandbox = Sandbox { packets: 4000, ..Sandbox::default() };
+    assert!(failures(&format!("{STARTS}{text}"), Some(sandbox)) >= 29);
+}
+
+#[test]
+fn in_a_sandbox_the_packets_of_an_app_that_failed_are_used_again() {
+    let text = "
+        engine.main { done = function () return starts == 30 end, no_report = true }
+        local kept = {}
+        pcall(function () while true do kept[#kept + 1] = packet.allocate() end end)
+        assert(#kept >= 3700, #kept)
+        -- A packet that another was given in a variable is gone with the app that has taken it.
+        for _, p in ipairs(kept) do p:free() end
+        local Give, given = {}, nil
+        function Give:new () return setmetatable({}, { __index = Give }) end
+        function Give:pull () given = packet.from_string('x') error('gone') end
+        local c = config.new()
+        config.app(c, 'give', Give)
+        engine.configure(c)
+        engine.main { done = function () return given end, no_report = true }
+        local ok, why = pcall(packet.length, given)
+        assert(not ok and why:find('this is no packet, or one that was transmitted or freed', 1, true), why)";
+    let text = format!("{APPS}{text}");
+    assert!(failures(&text, Some(Sandbox { packets: 4000, ..Sandbox::default() })) >= 30);
+}
