@@ -81,6 +81,8 @@ const NO_PACKET: Metadata = Metadata {
     master: 0,
     flow_packets: 0,
     precision: 9,
+    packet_type: 0,
+    inline_tag: 0,
     queue: 0,
     queue_id: 0,
 };
