@@ -30,25 +30,39 @@ use crate::shared::linktype::{self, Compiled};
 use crate::shared::set_files::SetFiles;
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Reconfigured, Reporting, Review, Roles, Setup};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use wire::LinkType;
 use wire::plural::passive;
 
 /// Options of `filter`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Filter {
     /// The filter.
-    #[serde(default)]
     pub filter: Option<String>,
     /// A program in its place, or the file of one behind an `@`.
-    #[serde(default)]
     pub bytecode: Option<String>,
     /// The link type of the packets. `None`: each packet says its own.
-    #[serde(default)]
     pub linktype: Option<String>,
-    #[serde(skip)]
     files: SetFiles,
+}
+
+impl<'de> Deserialize<'de> for Filter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Options {
+            filter: Option<String>,
+            bytecode: Option<String>,
+            linktype: Option<String>,
+        }
+
+        let Options { filter, bytecode, linktype } = Options::deserialize(deserializer)?;
+        if filter.is_none() && bytecode.is_none() {
+            return Err(D::Error::missing_field("filter"));
+        }
+        Ok(Filter { filter, bytecode, linktype, files: SetFiles::default() })
+    }
 }
 
 /// Two options are equal only if the files that they name are unchanged, so that a reload compiles a changed set or program.
@@ -385,8 +399,8 @@ mod tests {
         let error =
             Filter { linktype: Some("ether".to_owned()), ..Filter::new("") }.check().unwrap_err().to_string();
         assert!(error.starts_with("`linktype`: unknown link type `ether`"), "{error}");
-        let error = toml::from_str::<Filter>("").unwrap().check().unwrap_err().to_string();
-        assert_eq!(error, "`filter`: is not set: which packets go on?");
+        let error = toml::from_str::<Filter>("").unwrap_err().to_string();
+        assert!(error.contains("missing field `filter`"), "{error}");
         let both = toml::from_str::<Filter>("filter = 'ip'\nbytecode = '1,6 0 0 1'").unwrap();
         assert!(both.check().unwrap_err().to_string().contains("leave one of the two out"));
     }
