@@ -26,6 +26,7 @@ mod race;
 mod report;
 mod rules;
 mod sets;
+mod short;
 mod svg;
 mod terms;
 mod traffic;
@@ -76,13 +77,8 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         }
-        Ok(Task::Chart(path)) => match chart(path) {
-            Ok(chart) => print!("{chart}"),
-            Err(message) => {
-                eprintln!("bench: {message}");
-                return ExitCode::from(2);
-            }
-        },
+        Ok(Task::Chart(path)) => return print_chart(chart(path)),
+        Ok(Task::ShortChart(paths)) => return print_chart(short_chart(&paths)),
         Ok(Task::Run(suites)) => run(&suites),
         Err(message) => {
             eprintln!("bench: {message}\n\n{}", help());
@@ -90,6 +86,19 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn print_chart(chart: Result<String, String>) -> ExitCode {
+    match chart {
+        Ok(chart) => {
+            print!("{chart}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// What the arguments ask for.
@@ -101,6 +110,8 @@ enum Task<'a> {
     Agree(&'a str),
     /// Draws the chart of an earlier run, of which this is the JSON, on standard output.
     Chart(&'a str),
+    /// Draws the README's chart of runs, of which these are the JSON, on standard output.
+    ShortChart(Vec<&'a str>),
     /// Runs suites, in their own order.
     Run(Vec<&'static Suite>),
 }
@@ -116,6 +127,11 @@ impl<'a> Task<'a> {
         }
         if let ["--chart", path] = words[..] {
             return Ok(Task::Chart(path));
+        }
+        if let ["--chart-short", paths @ ..] = &words[..]
+            && !paths.is_empty()
+        {
+            return Ok(Task::ShortChart(paths.to_vec()));
         }
         if words.iter().any(|word| ["--help", "-h"].contains(word)) {
             return Ok(Task::Help);
@@ -139,7 +155,7 @@ fn help() -> String {
          Measures sluss against its peers, in one run, as ratios. Suites, all of which run unless some are named:\n\
          {list}\n\
          Results go to standard output, bench/out/bench.json and bench/out/bench.svg.\n\
-         `bench --chart FILE.json` draws the chart of an earlier run on standard output.\n\
+         `bench --chart FILE.json` draws the chart of an earlier run on standard output, `bench --chart-short FILE.json...` that of the README.\n\
          `bench --agree FOLDER` compares what rule lists answer for 20 million headers with a scan and with librte_acl; the folder has ClassBench's lists."
     )
 }
@@ -149,9 +165,20 @@ fn title(machine: &Value) -> String {
 }
 
 fn chart(path: &str) -> Result<String, String> {
+    let (report, machine) = read(path)?;
+    Ok(svg::chart(&report, &title(&machine)))
+}
+
+fn short_chart(paths: &[&str]) -> Result<String, String> {
+    let runs = paths.iter().map(|path| Ok(read(path)?.0)).collect::<Result<Vec<_>, String>>()?;
+    short::chart(&runs)
+}
+
+/// The ratios of an earlier run, and its machine.
+fn read(path: &str) -> Result<(Report, Value), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let run: Value = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
-    Ok(svg::chart(&Report::of_json(&run), &title(&run["machine"])))
+    Ok((Report::of_json(&run), run["machine"].clone()))
 }
 
 fn run(suites: &[&Suite]) {
@@ -186,6 +213,7 @@ mod tests {
             Task::Drain(path) => Err(format!("drain {path}")),
             Task::Agree(folder) => Err(format!("agree {folder}")),
             Task::Chart(path) => Err(format!("chart {path}")),
+            Task::ShortChart(paths) => Err(format!("short chart {paths:?}")),
             Task::Run(suites) => Ok(suites.iter().map(|suite| suite.name).collect()),
         }
     }
@@ -202,6 +230,8 @@ mod tests {
             ("--drain a.pcap", "drain a.pcap"),
             ("--agree lists", "agree lists"),
             ("--chart a.json", "chart a.json"),
+            ("--chart-short a.json b.json", "short chart [\"a.json\", \"b.json\"]"),
+            ("--chart-short", "there is no option `--chart-short`"),
             ("-h", "help"),
             ("packet --help", "help"),
         ] {

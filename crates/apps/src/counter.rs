@@ -67,7 +67,7 @@ impl linktype::Compile for PacketCounter {
         OptionError::all(self.count.iter().enumerate().map(compile))
     }
 
-    fn reads_wire_len(filters: &Vec<Filter>) -> bool {
+    fn reads_metadata(filters: &Vec<Filter>) -> bool {
         filters.iter().any(Filter::reads_wire_len)
     }
 }

@@ -1,9 +1,10 @@
-//! `filter`: lets packets through that match a filter of tcpdump's language.
+//! `filter`: lets packets through that match a filter of tcpdump's language, or a program of classic BPF.
 //!
 //! | inputs | `input` |
 //! |---|---|
 //! | outputs | `output`: packets that match; `rejected`: the others, if it is linked |
-//! | `filter` | the filter, as in pcap-filter(7); required |
+//! | `filter` | the filter, as in pcap-filter(7) |
+//! | `bytecode` | in its place, a program of classic BPF: its text, in any format that `bpf::read` takes, or its file behind an `@` |
 //! | `linktype` | what packets begin with, such as `EN10MB` or `RAW`; unless set, what each packet says |
 //! | `rejected` | counts packets that did not match, and were dropped as nothing is linked to that output |
 //! | `wrong_linktype` | drops: packets of another link type than is set, or of one for which the filter does not compile |
@@ -15,58 +16,118 @@
 //! Files of sets (`host in {@list}`) are read when the filter is compiled, and again when the graph is loaded anew, if they have changed by then: the
 //! new filter takes the place of the old one between two bursts.
 //!
+//! A program sees a packet as the kernel would show it one that a device brings in: without its outer VLAN tag, which is beside the bytes, as are the
+//! packet's protocol, whom it was for (`af_packet` tells), and the index of its device. It is for Ethernet frames unless `linktype` says otherwise.
+//!
 //! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
 //! that says in its metadata that it is of that, which holds up the packets of the worker meanwhile: for four at most, and none where `linktype`
 //! is set, which is compiled for before the graph runs. Packets of others are neither
 //! matched nor sent to `rejected`, and the report says why.
 
+use crate::shared::bytecode::Bytecode;
 use crate::shared::filtering::{LANES, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
 use crate::shared::set_files::SetFiles;
 use engine::shm::Counter;
-use engine::{App, Class, Io, OptionError, Ports, Reconfigured, Reporting, Review, Roles, Setup};
-use serde::Deserialize;
+use engine::{App, Class, Io, OptionError, Packet, Ports, Reconfigured, Reporting, Review, Roles, Setup};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use wire::LinkType;
 use wire::plural::passive;
 
 /// Options of `filter`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Filter {
     /// The filter.
-    pub filter: String,
+    pub filter: Option<String>,
+    /// A program in its place, or the file of one behind an `@`.
+    pub bytecode: Option<String>,
     /// The link type of the packets. `None`: each packet says its own.
-    #[serde(default)]
     pub linktype: Option<String>,
-    #[serde(skip)]
     files: SetFiles,
 }
 
-/// Two options are equal only if the files of sets that they name are unchanged, so that a reload compiles a changed set.
+impl<'de> Deserialize<'de> for Filter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Options {
+            filter: Option<String>,
+            bytecode: Option<String>,
+            linktype: Option<String>,
+        }
+
+        let Options { filter, bytecode, linktype } = Options::deserialize(deserializer)?;
+        if filter.is_none() && bytecode.is_none() {
+            return Err(D::Error::missing_field("filter"));
+        }
+        Ok(Filter { filter, bytecode, linktype, files: SetFiles::default() })
+    }
+}
+
+/// Two options are equal only if the files that they name are unchanged, so that a reload compiles a changed set or program.
 impl PartialEq for Filter {
     fn eq(&self, other: &Self) -> bool {
         self.filter == other.filter
+            && self.bytecode == other.bytecode
             && self.linktype == other.linktype
-            && self.files.seen([self.filter.as_str()]) == other.files.seen([other.filter.as_str()])
+            && self.files.seen(self.texts()) == other.files.seen(other.texts())
     }
 }
 
 impl Filter {
     /// A filter for packets of any link type.
     pub fn new(filter: impl Into<String>) -> Self {
-        Filter { filter: filter.into(), linktype: None, files: SetFiles::default() }
+        Filter { filter: Some(filter.into()), bytecode: None, linktype: None, files: SetFiles::default() }
+    }
+
+    /// The texts that may name files.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.filter.as_deref().into_iter().chain(self.bytecode.as_deref())
     }
 }
 
 impl linktype::Compile for Filter {
-    type Output = pflang::Filter;
+    type Output = Deciding;
 
-    fn compile(&self, linktype: LinkType) -> Result<pflang::Filter, OptionError> {
-        compile(&compiler(linktype), "filter", &self.filter)
+    fn compile(&self, linktype: LinkType) -> Result<Deciding, OptionError> {
+        match (&self.filter, &self.bytecode) {
+            (Some(filter), None) => compile(&compiler(linktype), "filter", filter).map(Deciding::Text),
+            (None, Some(text)) if self.linktype.is_some() || linktype == LinkType::EN10MB => {
+                Bytecode::new("bytecode", text, linktype).map(Deciding::Bytecode)
+            }
+            (None, Some(_)) => {
+                Err(OptionError::new("bytecode", "it is for Ethernet frames: set `linktype` for others"))
+            }
+            (None, None) => Err(OptionError::new("filter", "is not set: which packets go on?")),
+            (Some(_), Some(_)) => {
+                Err(OptionError::new("bytecode", "stands in the place of `filter`: leave one of the two out"))
+            }
+        }
     }
 
-    fn reads_wire_len(filter: &pflang::Filter) -> bool {
-        filter.reads_wire_len()
+    fn reads_metadata(deciding: &Deciding) -> bool {
+        match deciding {
+            Deciding::Text(filter) => filter.reads_wire_len(),
+            Deciding::Bytecode(_) => true,
+        }
+    }
+}
+
+/// What decides about packets.
+#[derive(Debug)]
+pub(crate) enum Deciding {
+    Text(pflang::Filter),
+    Bytecode(Bytecode),
+}
+
+impl Deciding {
+    #[inline]
+    fn select(&self, packets: &mut [Packet], metadata: bool) -> u64 {
+        match self {
+            Deciding::Text(filter) => select(filter, packets, metadata),
+            Deciding::Bytecode(program) => program.select(packets),
+        }
     }
 }
 
@@ -87,10 +148,13 @@ impl Class for Filter {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
-        self.files.seen([self.filter.as_str()]);
-        let filter = linktype::compile(self, self.linktype.as_deref())?;
-        let warnings = warning("filter", &filter);
-        Ok(Review::new(warnings).with(filter))
+        self.files.seen(self.texts());
+        let deciding = linktype::compile(self, self.linktype.as_deref())?;
+        let warnings = match &deciding {
+            Deciding::Text(filter) => warning("filter", filter),
+            Deciding::Bytecode(_) => None,
+        };
+        Ok(Review::new(warnings).with(deciding))
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -118,8 +182,8 @@ impl App for Running {
     fn push(&mut self, io: &mut Io<'_>) {
         let metadata = io.pool.uses_metadata();
         while let Some(mut burst) = io.inputs[0].burst_of_at_most(LANES) {
-            while let Some(packets) = self.filter.next(&mut burst, io.pool) {
-                let matching = select(self.filter.current(), &packets, metadata);
+            while let Some(mut packets) = self.filter.next(&mut burst, io.pool) {
+                let matching = self.filter.current().select(&mut packets, metadata);
                 let (matched, others) = packets.partition(matching);
                 io.outputs[0].send(matched);
                 io.outputs[1].send_or_free(others, io.pool, &self.rejected);
@@ -335,5 +399,95 @@ mod tests {
         let error =
             Filter { linktype: Some("ether".to_owned()), ..Filter::new("") }.check().unwrap_err().to_string();
         assert!(error.starts_with("`linktype`: unknown link type `ether`"), "{error}");
+        let error = toml::from_str::<Filter>("").unwrap_err().to_string();
+        assert!(error.contains("missing field `filter`"), "{error}");
+        let both = toml::from_str::<Filter>("filter = 'ip'\nbytecode = '1,6 0 0 1'").unwrap();
+        assert!(both.check().unwrap_err().to_string().contains("leave one of the two out"));
+    }
+
+    fn program(text: &str) -> Filter {
+        Filter { filter: None, bytecode: Some(text.to_owned()), ..Filter::new("") }
+    }
+
+    #[test]
+    fn a_program_decides_in_the_place_of_a_filter() {
+        let scratch = testkit::files::Scratch::new();
+        // What `tcpdump -ddd arp` prints.
+        let arp = "4\n40 0 0 12\n21 0 1 2054\n6 0 0 262144\n6 0 0 0\n";
+        let path = scratch.file("arp.bpf", arp.as_bytes());
+        let request = [&[0xff; 12][..], &[8, 6], &[0; 28]].concat();
+        for text in [arp.to_owned(), format!("@{}", path.display())] {
+            let mut rig = Rig::new(program(&text), &["input"], &["output", "rejected"]);
+            assert_eq!(rig.pass(&[&http(), &request, &dns()]), [request.clone()]);
+            assert_eq!(rig.take("rejected"), [http(), dns()]);
+            // Of another link type than the program is for.
+            rig.send_with("input", &dns()[14..], Metadata { linktype: 101, ..Metadata::default() });
+            rig.breathe();
+            assert_eq!(rig.counter("wrong_linktype"), 1);
+            let text = rig.report().apps[APP].text.clone().unwrap_or_default();
+            assert!(
+                text.ends_with("`bytecode`: it is for Ethernet frames: set `linktype` for others"),
+                "{text}"
+            );
+        }
+        let before = program(&format!("@{}", path.display()));
+        assert!(before.check().is_ok() && before == program(&format!("@{}", path.display())));
+        scratch.file("arp.bpf", b"1,6 0 0 0");
+        assert!(before != program(&format!("@{}", path.display())), "a reload reads it again");
+    }
+
+    /// As the kernel shows it: the tag is beside the bytes, and they are as they were afterwards.
+    #[test]
+    fn a_program_sees_the_outer_tag_beside_the_bytes() {
+        let vlan = |id: u16| packet(&format!("eth / vlan({id}) / ip4 / udp(dport=53)"));
+        let both = packet("eth / vlan(10) / vlan(20) / ip4 / udp(dport=53)");
+        let plain = packet("eth / ip4 / udp(dport=53)");
+        let frames = [plain, vlan(10), vlan(20), both];
+        for (what, text, matching) in [
+            ("tag present", "2,48 0 0 4294963248,22 0 0 0", &[1, 2, 3][..]),
+            ("tag 10", "5,32 0 0 4294963244,84 0 0 4095,21 0 1 10,6 0 0 1,6 0 0 0", &[1, 3]),
+            ("tag protocol", "4,32 0 0 4294963260,21 0 1 33024,6 0 0 1,6 0 0 0", &[1, 2, 3]),
+            ("IPv4 by its bytes", "4,40 0 0 12,21 0 1 2048,6 0 0 1,6 0 0 0", &[0, 1, 2]),
+            ("IPv4 by its protocol", "4,40 0 0 4294963200,21 0 1 2048,6 0 0 1,6 0 0 0", &[0, 1, 2]),
+            ("length", "4,128 0 0 0,21 0 1 46,6 0 0 1,6 0 0 0", &[3]),
+            (
+                "for this host, from no device",
+                "6,32 0 0 4294963204,21 0 3 0,32 0 0 4294963208,21 0 1 0,6 0 0 1,6 0 0 0",
+                &[0, 1, 2, 3],
+            ),
+        ] {
+            let mut rig = Rig::new(program(text), &["input"], &["output", "rejected"]);
+            let passed = rig.pass(&frames.each_ref().map(Vec::as_slice));
+            let expected: Vec<_> = matching.iter().map(|&number: &usize| frames[number].clone()).collect();
+            assert_eq!(passed, expected, "{what}");
+            assert_eq!(rig.take("rejected").len(), frames.len() - expected.len(), "{what}");
+        }
+        let mut rig = Rig::new(program("2,48 0 0 4294963248,22 0 0 0"), &["input"], &["output"]);
+        rig.send_with("input", vlan(10), Metadata { linktype: 1, inline_tag: 1, ..Metadata::default() });
+        rig.breathe();
+        assert_eq!(rig.counter("rejected"), 1, "a tag that the kernel saw among the bytes");
+        // Any bytes will do.
+        (0..60).for_each(|len| rig.send("input", &frames[3][..len.min(frames[3].len())]));
+        rig.breathe();
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_packet_is_refused_by_name() {
+        for (offset, name) in [(20, "mark"), (32, "hash"), (24, "queue"), (36, "CPU"), (56, "random number")]
+        {
+            let text = format!("2,32 0 0 {},22 0 0 0", 4_294_963_200_u32 + offset);
+            let error = program(&text).check().unwrap_err().to_string();
+            let told = format!(
+                "`bytecode`: the program is refused: instruction 0: it loads what the kernel keeps beside a packet: {name}"
+            );
+            assert!(error.starts_with(&told) && error.contains("VLAN tag present"), "{error}");
+        }
+        let sll =
+            Filter { linktype: Some("LINUX_SLL".to_owned()), ..program("2,48 0 0 4294963248,22 0 0 0") };
+        assert!(sll.check().unwrap_err().to_string().contains("beside a packet: VLAN tag present"));
+        let error = program("@/nonexistent/a.bpf").check().unwrap_err().to_string();
+        assert!(error.starts_with("`bytecode`: cannot read /nonexistent/a.bpf: "), "{error}");
+        let error = program("2,6 0 0 1").check().unwrap_err().to_string();
+        assert!(error.starts_with("`bytecode`: the program is refused: "), "{error}");
     }
 }

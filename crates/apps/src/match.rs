@@ -240,7 +240,7 @@ impl linktype::Compile for Match {
         list.map(Deciding::List)
     }
 
-    fn reads_wire_len(deciding: &Deciding) -> bool {
+    fn reads_metadata(deciding: &Deciding) -> bool {
         match deciding {
             Deciding::List(list) => list.reads_wire_len(),
             Deciding::Program(program) => program.reads_wire_len(),

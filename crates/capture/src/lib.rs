@@ -88,7 +88,8 @@ pub use section::Format;
 pub use stream::Stream;
 pub use time::{Precision, Resolution};
 pub use write::{
-    Encoded, Encoder, MergingEncoder, NameHint, NamedFormat, SnapLength, Target, Writer, close, layout,
+    Encoded, Encoder, MergingEncoder, NameHint, NamedFormat, Packer, SnapLength, Target, Writer, close,
+    layout,
 };
 
 /// A capture of one packet for the examples above.

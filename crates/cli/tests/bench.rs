@@ -94,6 +94,25 @@ fn new_flows_are_written_into_a_capture() {
     assert_eq!(code(&refused), 2);
 }
 
+/// As the least program in C does it that accepts all packets.
+#[test]
+fn tcp_over_a_queue_is_measured_against_c() {
+    let output = run(&["bench", "io", "--chain", "nfqueue", "--runs", "1", "--json"]);
+    if code(&output) == 3 {
+        return common::say(&format!("SKIPPED: tcp_over_a_queue_is_measured_against_c: {}", stderr(&output)));
+    }
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a line of JSON");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let number = |key: &str| result[key].as_f64().unwrap_or(0.0);
+    assert!(number("packets") > 0.0 && number("tcp_gbit_s") > 0.0, "{result}");
+    let has_compiler = std::process::Command::new("cc").arg("--version").output().is_ok();
+    if !has_compiler {
+        return common::say("SKIPPED: the program in C beside it: there is no cc");
+    }
+    assert_eq!(result["peer"], "accept-all in C");
+    assert!(number("peer_tcp_gbit_s") > 0.0 && number("ratio") > 0.0, "{result}");
+}
+
 #[test]
 fn a_chain_of_dpdk_is_measured() {
     let output = run(&["bench", "io", "--chain", "dpdk", "--app", "swap", "--runs", "1", "--json"]);

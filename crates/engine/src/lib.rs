@@ -113,6 +113,7 @@ pub mod drops;
 mod engine;
 mod graph;
 pub mod host;
+mod interface;
 #[allow(unsafe_code)]
 pub mod link;
 #[cfg(all(test, loom))]
@@ -141,6 +142,7 @@ pub use config::{Config, Registry};
 pub use discards::stand_back;
 pub use engine::{Changes, ConfigureError, Engine, Rebalancer, Settings, Status};
 pub use graph::{AppSpec, Conflict, Graph, GraphError, Link, NAME_MAX, Port, is_name};
+pub use interface::{kernel_index, note_kernel_index};
 pub use link::{Input, Output};
 pub use notice::{Notice, NoticeLevel, Notices, Notifier};
 pub use option::{

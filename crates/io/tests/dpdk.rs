@@ -404,7 +404,11 @@ fn a_host_and_its_guest_are_in_one_process() {
         let guest_alone = graph(vec![("guest", app(guest))], &[]);
         let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
         let error = engine.configure(&guest_alone).expect_err("refused").to_string();
-        return assert!(error.contains("cannot share huge pages"), "{error}");
+        let told = format!(
+            "net_virtio_user0,path={} cannot share huge pages: they are one file each, and eight is the most; add `eal = [\"--no-huge\"]` below a line [dpdk]",
+            socket.display()
+        );
+        return assert!(error.ends_with(&told), "{error}");
     }
     cross(host, guest, ["a_host", "b_guest"], [false, true]);
 }

@@ -2,6 +2,8 @@
 
 #[path = "kernel/absence.rs"]
 mod absence;
+#[path = "kernel/ancillary.rs"]
+mod ancillary;
 #[path = "kernel/interfaces.rs"]
 mod interfaces;
 #[path = "kernel/nfqueue.rs"]

@@ -29,8 +29,8 @@ pub(crate) trait Compile {
 
     fn compile(&self, linktype: LinkType) -> Result<Self::Output, OptionError>;
 
-    /// Whether what they became may ask how long packets were on the wire.
-    fn reads_wire_len(output: &Self::Output) -> bool;
+    /// Whether what they became may ask for more than a packet's bytes, such as how long it was on the wire.
+    fn reads_metadata(output: &Self::Output) -> bool;
 }
 
 /// The options, compiled for each link type that came.
@@ -74,11 +74,11 @@ impl<C: Compile> Compiled<C> {
         })
     }
 
-    /// Whether the graph has to keep metadata, as the length on the wire is in it. Told by what packets begin with at first: where others
+    /// Whether the graph has to keep metadata, as what is asked for is in it. Told by what packets begin with at first: where others
     /// come, metadata is kept anyway.
     pub(crate) fn uses_metadata(&self) -> bool {
         let others = self.others.iter().filter_map(|(_, output)| output.as_ref());
-        others.chain([&self.current]).any(C::reads_wire_len)
+        others.chain([&self.current]).any(C::reads_metadata)
     }
 
     /// The compiled options for the packets that [`Compiled::next`] or [`Compiled::split`] gave last.

@@ -1,5 +1,6 @@
 //! What several apps need, one idea a file.
 
+pub(crate) mod bytecode;
 pub(crate) mod filtering;
 pub(crate) mod host;
 pub(crate) mod linktype;

@@ -39,4 +39,5 @@ pub use close::close;
 pub use encoder::{Encoded, Encoder, Target};
 pub use merge::MergingEncoder;
 pub use name::{NameHint, NamedFormat};
+pub use pack::Packer;
 pub use writer::{SnapLength, Writer};

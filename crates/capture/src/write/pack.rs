@@ -19,8 +19,27 @@ const PART_LEN: usize = 1 << 20;
 /// An empty raw block, the last of a frame (RFC 8878, 3.1.1.2).
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
-/// Compresses records.
-pub(super) struct Packer {
+/// Compresses records in parts, for an output that can be cut back to where any of them ends. [`Writer::compressed`](super::Writer::compressed) has one;
+/// who hands bytes to the system otherwise uses it so:
+///
+/// ```
+/// use capture::{Compression, Packer};
+/// # let capture = capture::doc_example();
+/// let mut packer = Packer::new(Compression::Zstd);
+/// let mut file = Vec::new();
+/// let (first, second) = capture.split_at(24);
+/// packer.put_part(first, &mut file)?;
+/// let end_of_part = file.len();
+/// packer.put_part(second, &mut file)?;
+/// packer.end(&mut file)?;
+/// // Had there been no room for the second part:
+/// file.truncate(end_of_part);
+/// file.extend(Compression::Zstd.seal());
+/// let mut reader = capture::Reader::new(std::io::Cursor::new(file), "a.pcap.zst")?;
+/// assert!(reader.next_packet()?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Packer {
     compression: Compression,
     /// Records that are to be compressed before those that come next.
     pub(super) waiting: Vec<u8>,
@@ -49,7 +68,9 @@ pub(super) enum Until {
 }
 
 impl Packer {
-    pub(super) fn new(compression: Compression) -> Packer {
+    /// One that has compressed nothing yet.
+    #[must_use]
+    pub fn new(compression: Compression) -> Packer {
         Packer { compression, waiting: Vec::new(), member: None, taken: 0, holds_any: false }
     }
 
@@ -60,10 +81,27 @@ impl Packer {
 
     /// What makes an output sound that is cut back to such a place.
     pub(super) fn seal(&self) -> &'static [u8] {
-        match self.compression {
-            Compression::Gzip => &[],
-            Compression::Zstd => &LAST_BLOCK,
-        }
+        self.compression.seal()
+    }
+
+    /// Compresses these records, and appends all of them, to a place that the output can be cut back to: of gzip, the end of a member.
+    ///
+    /// # Errors
+    /// If the compressor has no memory.
+    pub fn put_part(&mut self, records: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        let until = match self.compression {
+            Compression::Gzip => Until::End,
+            Compression::Zstd => Until::Now,
+        };
+        self.put(records, until, out).map(drop)
+    }
+
+    /// Appends the end of the output.
+    ///
+    /// # Errors
+    /// If the compressor has no memory.
+    pub fn end(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.put(&[], Until::End, out).map(drop)
     }
 
     /// Compresses what waits and these records, and appends what is ready. Returns whether the output can be cut back to there.
@@ -96,6 +134,23 @@ impl Packer {
         out.append(member.ready());
         self.member = Some(member);
         Ok(flushes && is_zstd)
+    }
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Packer").field("compression", &self.compression).finish_non_exhaustive()
+    }
+}
+
+impl Compression {
+    /// What makes an output sound that is cut back to the end of a [part](Packer::put_part).
+    #[must_use]
+    pub const fn seal(self) -> &'static [u8] {
+        match self {
+            Compression::Gzip => &[],
+            Compression::Zstd => &LAST_BLOCK,
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `dpdk` | `net_null0` -> `net_null1` |
 //! | `af_packet` | source -> `a0` ~ `a1` -> `b0` ~ `b1` -> sink; `~` is a pair of veth |
-//! | `nfqueue` | trace -> raw socket ~ queue -> the kernel, which drops |
+//! | `nfqueue` | trace -> raw socket ~ queue -> the kernel, which drops; and TCP over another queue |
 
+mod goodput;
 mod testpmd;
 
 use super::loads::{Swap, Trace};
@@ -16,6 +17,7 @@ use crate::exit::{Failure, Outcome};
 use crate::terminal::{Terminal, print};
 use apps::{Sink, Source};
 use engine::{Config, Engine, Graph, Report, Settings};
+use goodput::Goodput;
 use io::{AfPacket, Dpdk, Nfqueue};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::{Value, json};
@@ -45,7 +47,8 @@ pub(super) fn run(args: &IoBenchArgs, _: &Terminal) -> Result<Outcome, Failure> 
         Chain::Dpdk => testpmd::run(args.app, memory == Some("huge pages")),
         Chain::AfPacket | Chain::Nfqueue => None,
     };
-    let result = result(args, &measured, &report, peer.as_ref());
+    let goodput = (args.chain == Chain::Nfqueue).then(|| goodput::run(args.runs)).transpose()?;
+    let result = result(args, &measured, &report, peer.as_ref(), goodput.as_ref());
     print(&if args.json { format!("{result}\n") } else { in_words(&result) })?;
     if report.balanced() { Ok(Outcome::Done) } else { Err(unbalanced(report.imbalances.iter())) }
 }
@@ -129,8 +132,10 @@ impl Measurable for Bed {
     }
 }
 
-/// The queue that rules name.
+/// The queues that rules name, and the port whose connections go over the second.
 const QUEUE: u16 = 5;
+const QUEUE_OF_TCP: u16 = 6;
+const TCP_PORT: u16 = 5001;
 
 /// A UDP datagram in IPv4, to port 9 of this machine; the kernel adds the checksum of its header.
 fn datagram() -> Vec<u8> {
@@ -155,7 +160,8 @@ impl Namespace {
                 for device in a0 a1 b0 b1; do ip link set dev $device up; done"
             }
             Chain::Nfqueue => {
-                "ip link set dev lo up
+                "ip link set dev lo mtu 1500 up
+                iptables -w -A OUTPUT -p tcp --dport 5001 -j NFQUEUE --queue-num 6
                 iptables -w -A OUTPUT -p udp --dport 9 -j NFQUEUE --queue-num 5
                 iptables -w -A INPUT -p udp --dport 9 -j DROP"
             }
@@ -188,12 +194,20 @@ impl Drop for Namespace {
     }
 }
 
-fn result(args: &IoBenchArgs, measured: &Measured, report: &Report, peer: Option<&Peer>) -> Value {
+fn result(
+    args: &IoBenchArgs,
+    measured: &Measured,
+    report: &Report,
+    peer: Option<&Peer>,
+    goodput: Option<&Goodput>,
+) -> Value {
     let rates = measured.rates();
     let median = quantile(&rates, 0.5);
     let device = report.apps.get("in").and_then(|app| app.device.clone()).unwrap_or_default();
     let devices = report.apps.values().filter(|app| app.device.is_some());
     let copies = devices.flat_map(|app| app.counts()).filter(|(name, _)| *name == "copies");
+    let of_goodput = goodput.and_then(|goodput| goodput.peer);
+    let ratio = peer.map(|peer| median / peer.mpps_per_cpu_s).or(of_goodput.map(|(_, ratio)| ratio));
     json!({
         "v": 1,
         "type": "bench",
@@ -217,9 +231,11 @@ fn result(args: &IoBenchArgs, measured: &Measured, report: &Report, peer: Option
         "memory": device.memory,
         "copies": copies.map(|(_, count)| count).sum::<u64>(),
         "ns_per_packet": (median > 0.0).then(|| round(1e3 / median)),
-        "peer": peer.map(|peer| peer.name),
+        "tcp_gbit_s": goodput.map(|goodput| round(goodput.gbit_s)),
+        "peer": peer.map(|peer| peer.name).or(of_goodput.map(|_| goodput::PEER)),
         "peer_mpps_per_cpu_s": peer.map(|peer| round(peer.mpps_per_cpu_s)),
-        "ratio": peer.map(|peer| round(median / peer.mpps_per_cpu_s)),
+        "peer_tcp_gbit_s": of_goodput.map(|(gbit_s, _)| round(gbit_s)),
+        "ratio": ratio.map(round),
     })
 }
 
@@ -236,12 +252,17 @@ fn in_words(result: &Value) -> String {
         result["mode"].as_str().unwrap_or_default(),
         result["drops"],
     );
+    if result["tcp_gbit_s"].is_f64() {
+        text += &format!("TCP over a queue: {:.2} Gbit/s arrive\n", number("tcp_gbit_s"));
+    }
     if let Some(peer) = result["peer"].as_str() {
-        text += &format!(
-            "{peer}: {:.2} million packets per second of CPU time; sluss does {:.2} times as many\n",
-            number("peer_mpps_per_cpu_s"),
-            number("ratio")
-        );
+        text += &if result["peer_tcp_gbit_s"].is_f64() {
+            format!("{peer}: {:.2} Gbit/s; with sluss, ", number("peer_tcp_gbit_s"))
+        } else {
+            let mpps = number("peer_mpps_per_cpu_s");
+            format!("{peer}: {mpps:.2} million packets per second of CPU time; with sluss, ")
+        };
+        text += &format!("{:.2} times as many\n", number("ratio"));
     }
     text
 }

@@ -37,6 +37,11 @@ pub struct Metadata {
     pub flow_packets: u32,
     /// How far the precision of the timestamp goes: 9 for nanoseconds, 6 for microseconds; 0 for unknown.
     pub precision: u8,
+    /// Whom the kernel took it to be for, `sll_pkttype` of packet(7): 0 for this host, or where nobody has said anything; 4 where this host has sent it.
+    pub packet_type: u8,
+    /// Not 0 if its outer VLAN tag stood among its bytes when the kernel saw it, as in a frame that a program has sent. From a frame that comes in the
+    /// kernel takes the tag out; the app that brings it in puts it back.
+    pub inline_tag: u8,
     /// Its number in the kernel's queue `queue`, by which it is answered; 0 if it waits in none.
     pub queue_id: u32,
 }

@@ -94,7 +94,12 @@ impl Intake<'_> {
             self.no_checksum.add(1);
         }
         let timestamp_ns = told.timestamp_ns.unwrap_or(self.metadata.timestamp_ns);
-        let metadata = Metadata { timestamp_ns, ..self.metadata };
+        let metadata = Metadata {
+            timestamp_ns,
+            packet_type: received.packet_type,
+            inline_tag: self.has_inline_tag(&packet, told.vlan).into(),
+            ..self.metadata
+        };
         let mut frame = Frame { packet, metadata, datagrams: None };
         if let Some(len) = received.datagram_len {
             let udp_at = received.checksum.map(|(start, _)| start + tag_len);
@@ -108,6 +113,13 @@ impl Intake<'_> {
         } else {
             self.waiting.push_back(frame);
         }
+    }
+
+    /// Whether the kernel has left an outer VLAN tag among the bytes of a frame, if anybody wants to know.
+    fn has_inline_tag(&self, packet: &Packet, vlan: Option<(u16, u16)>) -> bool {
+        let kind = || packet.data().get(TAG_OFFSET..TAG_OFFSET + 2);
+        let has_tag = || matches!(kind(), Some([0x81, 0x00] | [0x88, 0xa8]));
+        self.pool.uses_metadata() && self.framing == Framing::Ethernet && vlan.is_none() && has_tag()
     }
 }
 

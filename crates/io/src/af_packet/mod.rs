@@ -20,7 +20,7 @@
 //! | `kernel_drops` | counts frames that the kernel dropped, since we did not fetch them in time, or before the socket was closed |
 //! | `no_checksum` | counts frames whose checksum was left to the device, and could not be completed |
 //!
-//! Where the graph keeps metadata, frames have the time at which the kernel received them.
+//! Where the graph keeps metadata, frames have the time at which the kernel received them, and it says whom they were for (`packet_type`).
 //!
 //! Frames that leave by the device are not seen, unless `outgoing` asks for them: then those come as well that other programs send, or other apps
 //! of the graph. What the app itself sends never comes back, nor what others of its `fanout` send. Those of a loopback device come once in
@@ -169,11 +169,13 @@ impl Class for AfPacket {
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
         let socket = self.open()?;
+        let interface = interfaces::number_of_device(&self.device);
+        engine::note_kernel_index(interface, socket.index());
         Ok(Running {
             options: self.clone(),
             framing: socket.framing(),
             socket: Some(socket),
-            interface: interfaces::number_of_device(&self.device),
+            interface,
             watch: Watch::new(&self.device, setup),
             spare: Vec::with_capacity(BURST_MAX),
             expected: FEW,
@@ -347,6 +349,7 @@ impl App for Running {
         if sight == Sight::Back
             && let Some(socket) = self.watch.note(io.now_ns, self.options.open_as(self.framing))
         {
+            engine::note_kernel_index(self.interface, socket.index());
             self.socket = Some(socket);
             self.set_listening(self.is_listening);
             if self.times == Times::Kernel {
@@ -541,7 +544,8 @@ impl Running {
         }
         let mut received = [Received::default(); BURST_MAX];
         // Without any there is nothing there, or the device is down, and may come up again.
-        let got = socket.receive(&mut self.spare, &mut self.rests, &mut received).unwrap_or_else(|error| {
+        let got = socket.receive(&mut self.spare, &mut self.rests, &mut received, pool.uses_metadata());
+        let got = got.unwrap_or_else(|error| {
             // Segments of a kind for which there is no header (SCTP): the kernel has dropped them.
             self.kernel_drops.add(u64::from(error.raw_os_error() == Some(libc::EINVAL)));
             0

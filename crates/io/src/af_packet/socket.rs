@@ -49,6 +49,8 @@ pub(super) struct Received {
     pub(super) checksum: Option<(usize, usize)>,
     /// Bytes of each UDP datagram, where it consists of several.
     pub(super) datagram_len: Option<usize>,
+    /// Whom the kernel took it to be for (`sll_pkttype`), if that was asked for, else 0.
+    pub(super) packet_type: u8,
 }
 
 /// Which step of opening a socket failed, and why.
@@ -83,6 +85,11 @@ impl AsFd for Socket {
 }
 
 impl Socket {
+    /// The number that the kernel has for the device.
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
     /// A socket on a device, which receives from now on.
     pub(super) fn open(options: &AfPacket) -> Result<Self, OpenError> {
         let step = |step| move |error| OpenError { step, error };
@@ -317,18 +324,20 @@ impl Socket {
     }
 
     /// Receives frames into packets, of which all bytes are overwritten in turn, and where they are longer into `rests`, [`REST_MAX`] bytes
-    /// for each; says what is known of each. Returns how many; an error if there is none.
+    /// for each; says what is known of each, and whom it was for if `asks_type`. Returns how many; an error if there is none.
     pub(super) fn receive(
         &self,
         packets: &mut [Packet],
         rests: &mut [u8],
         received: &mut [Received],
+        asks_type: bool,
     ) -> io::Result<usize> {
         let count = packets.len().min(received.len()).min(rests.len() / REST_MAX).min(BURST_MAX);
         let mut controls = [Control([0; CONTROL_LEN]); BURST_MAX];
         let mut headers: [Header; BURST_MAX] = [offload::PLAIN; BURST_MAX];
         let mut vectors = [[EMPTY_VECTOR; 3]; BURST_MAX];
         let mut messages = [EMPTY_MESSAGE; BURST_MAX];
+        let mut senders = [address(0, 0); BURST_MAX];
         let header_len = if self.has_header { HEADER_LEN } else { 0 };
         let rests = rests.chunks_exact_mut(REST_MAX);
         for (index, (packet, rest)) in packets[..count].iter_mut().zip(rests).enumerate() {
@@ -339,10 +348,14 @@ impl Socket {
             header.msg_iovlen = 3;
             header.msg_control = controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = size_of::<Control>() as _;
+            if asks_type {
+                header.msg_name = (&raw mut senders[index]).cast();
+                header.msg_namelen = size_of::<libc::sockaddr_ll>() as _;
+            }
         }
         let fd = self.fd.as_raw_fd();
         // SAFETY: `count` messages are initialised. Each points to three vectors, those to a header and to the bytes of a packet and of a rest
-        // that are lent to us alone, and to a control buffer; all outlive the call, and are as long as stated.
+        // that are lent to us alone, to a control buffer, and perhaps to an address; all outlive the call, and are as long as stated.
         let got = check(unsafe {
             libc::recvmmsg(
                 fd,
@@ -361,6 +374,7 @@ impl Socket {
                 datagram_len: offload::datagram_len(&headers[index]),
                 // Where the kernel wrote nothing there are zeroes, which end the messages.
                 told: Told::by(&controls[index].0),
+                packet_type: senders[index].sll_pkttype,
             };
         }
         Ok(got)

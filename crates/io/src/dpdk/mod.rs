@@ -34,6 +34,8 @@ mod copied;
 mod eal;
 #[allow(unsafe_code)]
 mod shim;
+#[cfg(test)]
+mod tests;
 mod uncopied;
 
 use crate::device::{self, Sight, StallWatch, Watch};

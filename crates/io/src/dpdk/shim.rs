@@ -210,6 +210,19 @@ fn open() -> Result<Dpdk, String> {
     Ok(dpdk)
 }
 
+/// Takes a virtual device away from below its port, as a bus does whose device is pulled out (`rte_dev_remove`). No other thread may use the port meanwhile.
+#[cfg(test)]
+pub(super) fn remove_virtual(device: &str) -> Result<(), DpdkError> {
+    let dpdk = Dpdk::load().map_err(|why| DpdkError { number: libc::ENOSYS, text: why.to_owned() })?;
+    // SAFETY: the name ends with a zero. DPDK's libraries are open for all to see, since the shim is.
+    let remove = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"rte_eal_hotplug_remove".as_ptr()) };
+    assert!(!remove.is_null(), "DPDK has no such function");
+    // SAFETY: it is that function of DPDK, which has this type.
+    let remove: extern "C" fn(*const c_char, *const c_char) -> c_int = unsafe { std::mem::transmute(remove) };
+    let device = CString::new(device).unwrap_or_default();
+    dpdk.checked(remove(c"vdev".as_ptr(), device.as_ptr()))
+}
+
 fn text(text: *const c_char) -> String {
     if text.is_null() {
         return "no reason is known".to_owned();

@@ -1,46 +1,86 @@
 //! Records that wait to be written.
+//!
+//! ```text
+//!   blocks: whole records, which are on their way, oldest first     open: records that came since
+//!   [ taken | not taken ] [           ] [           ]               [       |
+//! ```
+//!
+//! A block is kept until all of it was taken: when writing fails, the packets that are not in the file are counted from here.
 
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes that are written at a time: enough that the call costs nothing beside its copy, few enough to stay in the
 /// second-level cache.
-const BLOCK: usize = 128 << 10;
+pub(super) const BLOCK: usize = 128 << 10;
 
-/// Bytes that are kept for a pipe whose reader is slow, before packets are dropped.
-const KEPT_MAX: usize = 4 << 20;
+/// Bytes that are kept for who is slow, the reader of a pipe or a disk, before packets are dropped.
+pub(super) const KEPT_MAX: usize = 4 << 20;
 
-/// Records that wait, of which a pipe may have taken some already.
+/// Records that wait, of which some may have been taken already.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    bytes: Vec<u8>,
-    /// How much of it is whole records of packets that count as delivered.
+    blocks: VecDeque<Arc<Vec<u8>>>,
+    /// How many of them the thread that writes was given.
+    handed: usize,
+    open: Vec<u8>,
+    /// How much of `open` is whole records of packets that count as delivered.
     whole: usize,
-    /// How much of it a pipe has taken.
+    /// How much of the first block was taken.
     sent: usize,
-    /// How much at its front was left by another writer, which has counted it as lost.
+    /// Bytes of blocks that were not taken.
+    unsent: usize,
+    /// How much of the first block was left by another writer, which has counted it as lost.
     inherited: usize,
+    /// Memory of blocks that were taken.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Buffer {
     /// With a record that another writer has left, and of which `sent` bytes were taken.
-    pub(super) fn inheriting(record: &[u8], sent: usize) -> Self {
-        let mut bytes = Vec::with_capacity(2 * BLOCK);
-        bytes.extend_from_slice(record);
-        Buffer { whole: bytes.len(), inherited: bytes.len(), sent, bytes }
+    pub(super) fn inheriting(record: Vec<u8>, sent: usize) -> Self {
+        Buffer {
+            handed: 0,
+            open: empty_block(),
+            whole: 0,
+            sent,
+            unsent: record.len() - sent,
+            inherited: record.len(),
+            blocks: (!record.is_empty()).then(|| Arc::new(record)).into_iter().collect(),
+            spare: Vec::new(),
+        }
     }
 
-    /// All that waits, from the first record on of which anything does.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// All that waits, from the first record on of which anything does: the blocks, and what came since.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+        self.blocks.iter().map(|block| &block[..]).chain([&self.open[..]])
     }
 
-    /// What is to be written next.
-    pub(super) fn unsent(&self) -> &[u8] {
-        &self.bytes[self.sent..]
+    /// What is to be written next, of the first block.
+    pub(super) fn next(&self) -> &[u8] {
+        self.blocks.front().map_or(&[], |block| &block[self.sent..])
     }
 
+    /// The blocks that the thread that writes was not given yet, and now is.
+    pub(super) fn hand_over(&mut self) -> impl Iterator<Item = &Arc<Vec<u8>>> {
+        let handed = std::mem::replace(&mut self.handed, self.blocks.len());
+        self.blocks.range(handed..)
+    }
+
+    /// Whether there is a block that nobody was given.
+    pub(super) fn has_new_block(&self) -> bool {
+        self.blocks.len() > self.handed
+    }
+
+    /// How much of the first block was taken.
     pub(super) fn sent(&self) -> usize {
         self.sent
+    }
+
+    /// Bytes of blocks that are on their way.
+    pub(super) fn unsent(&self) -> usize {
+        self.unsent
     }
 
     pub(super) fn inherited(&self) -> usize {
@@ -48,60 +88,92 @@ impl Buffer {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.blocks.is_empty() && self.open.is_empty()
     }
 
-    /// Whether it has to be written before it takes more.
-    pub(super) fn is_full(&self) -> bool {
-        self.bytes.len() >= BLOCK
+    /// Whether all that came is on its way.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.open.is_empty()
     }
 
-    /// Whether it takes no more at all.
-    pub(super) fn is_overfull(&self) -> bool {
-        self.bytes.len() - self.sent >= KEPT_MAX
+    /// Whether so many bytes wait, or more.
+    pub(super) fn holds(&self, len: usize) -> bool {
+        self.unsent + self.open.len() >= len
     }
 
     /// Appends records. All that is there then counts as delivered.
     #[inline]
     pub(super) fn append<T>(&mut self, records: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-        let outcome = records(&mut self.bytes);
-        self.whole = self.bytes.len();
+        let outcome = records(&mut self.open);
+        self.whole = self.open.len();
+        if self.whole >= BLOCK {
+            self.end_block();
+        }
         outcome
     }
 
-    /// Whether so much of it was taken that it is worth while to forget that.
-    pub(super) fn is_mostly_sent(&self) -> bool {
-        self.sent >= KEPT_MAX / 4
+    /// Sends what came last on its way as well, unless something is already: that goes first, and what comes meanwhile makes larger blocks.
+    /// Returns whether any block is.
+    pub(super) fn seal(&mut self) -> bool {
+        if self.blocks.is_empty() && !self.open.is_empty() {
+            self.end_block();
+        }
+        !self.blocks.is_empty()
     }
 
-    /// Forgets its first `count` bytes, all of which were taken.
-    pub(super) fn forget(&mut self, count: usize) {
-        self.bytes.drain(..count);
-        self.whole -= count;
-        self.sent -= count;
-        self.inherited = self.inherited.saturating_sub(count);
+    fn end_block(&mut self) {
+        let next = self.spare.pop().unwrap_or_else(empty_block);
+        let block = std::mem::replace(&mut self.open, next);
+        self.whole = 0;
+        self.unsent += block.len();
+        self.blocks.push_back(Arc::new(block));
     }
 
-    /// Notes that so many bytes more were taken.
-    pub(super) fn take(&mut self, count: usize) {
+    /// Notes that so many bytes more were taken. Returns how many bytes the blocks have of which all were.
+    pub(super) fn take(&mut self, count: usize) -> usize {
         self.sent += count;
+        self.unsent -= count;
+        let mut whole = 0;
+        while let Some(block) = self.blocks.pop_front_if(|block| block.len() <= self.sent) {
+            whole += block.len();
+            self.sent -= block.len();
+            self.handed = self.handed.saturating_sub(1);
+            self.inherited = 0;
+            self.keep(block);
+        }
+        whole
+    }
+
+    /// Keeps the memory of a block for the next, unless that is unusually large.
+    fn keep(&mut self, block: Arc<Vec<u8>>) {
+        let Ok(mut block) = Arc::try_unwrap(block) else { return };
+        if (BLOCK..=2 * BLOCK).contains(&block.capacity()) {
+            block.clear();
+            self.spare.push(block);
+        }
     }
 
     /// Forgets what does not count as delivered, and says whether there was any.
     pub(super) fn cut(&mut self) -> bool {
-        let has_more = self.whole < self.bytes.len();
-        self.bytes.truncate(self.whole);
+        let has_more = self.whole < self.open.len();
+        self.open.truncate(self.whole);
         has_more
     }
 
     /// Empties it.
     pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        (self.whole, self.sent, self.inherited) = (0, 0, 0);
+        self.blocks.clear();
+        self.open.clear();
+        (self.handed, self.whole, self.sent, self.unsent, self.inherited) = (0, 0, 0, 0, 0);
     }
 
-    /// A record, and how much of it was taken.
+    /// A record of the first block, and how much of it was taken.
     pub(super) fn begun(&self, record: Range<usize>) -> (Vec<u8>, usize) {
-        (self.bytes[record.clone()].to_vec(), self.sent - record.start)
+        let first = self.blocks.front().map_or(&[][..], |block| &block[..]);
+        (first[record.clone()].to_vec(), self.sent - record.start)
     }
+}
+
+fn empty_block() -> Vec<u8> {
+    Vec::with_capacity(2 * BLOCK)
 }

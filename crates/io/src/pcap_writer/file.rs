@@ -1,9 +1,12 @@
 //! The file that a capture is written to: locked, and not emptied before it is sure that it will be written.
 //!
-//! One that is being read by the same process is refused. One that was created here, and never begun, is removed again.
+//! One that is being read by the same process is refused. One that was created here, and never begun, is removed again. A pipe is written to as far as
+//! it has room; a regular file by a thread of its own.
 
+use super::background::BackgroundWriter;
+use super::buffer::Buffer;
 use crate::held::{Doomed, is_same};
-use capture::NoFolder;
+use capture::{Compression, NameHint, NoFolder};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -17,15 +20,22 @@ use std::time::{Duration, Instant};
 /// A file, or a device or pipe, of which the latter two are neither locked nor cut.
 #[derive(Debug)]
 pub(super) struct Target {
+    /// Writes to it, if it is a regular file that has begun; goes before the file is closed.
+    thread: Option<BackgroundWriter>,
     opened: Arc<Opened>,
     is_regular: bool,
+    compression: Option<Compression>,
     /// Whether it contains only what we wrote.
     is_begun: bool,
     /// Bytes of whole records that are in the file.
     written: u64,
+    /// How long they are, compressed, in a file that is.
+    packed: u64,
+    /// Whether something compressed was written that has no end yet.
+    is_frame_open: bool,
 }
 
-/// How long who reads a pipe is waited for, all in all.
+/// How long a pipe's reader, or a disk, is waited for, all in all.
 #[derive(Debug)]
 pub(super) struct Patience(Duration);
 
@@ -36,6 +46,11 @@ impl Patience {
 
     pub(super) fn of(time: Duration) -> Self {
         Patience(time)
+    }
+
+    /// As long as it takes.
+    pub(super) fn endless() -> Self {
+        Patience(Duration::MAX)
     }
 
     /// Waits for room; `false` if there was none in the time that is left.
@@ -68,7 +83,8 @@ struct Opened {
 }
 
 impl Target {
-    /// Opens a file, or creates it, and never waits, nor does a write beyond its patience. What is in it stays until [`Target::begin`].
+    /// Opens a file, or creates it, and never waits, nor does a write beyond its patience. What is in it stays until [`Target::begin`]. A regular
+    /// file is compressed if its name says so.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Where this fails, the other tells why, or opens what is there.
         let created = OpenOptions::new().write(true).create_new(true).open(path).ok();
@@ -83,12 +99,21 @@ impl Target {
         }
         let doomed = Mutex::new(is_regular.then(|| Doomed::new(&file, path)).transpose()?);
         let opened = Arc::new(Opened { path: path.to_owned(), is_new, doomed, file });
-        Ok(Target { opened, is_regular, is_begun: false, written: 0 })
+        Ok(Target {
+            thread: None,
+            opened,
+            is_regular,
+            compression: NameHint::of(path).compression.filter(|_| is_regular),
+            is_begun: false,
+            written: 0,
+            packed: 0,
+            is_frame_open: false,
+        })
     }
 
     /// This file under the same lock, for another owner.
     pub(super) fn again(&self) -> Self {
-        Target { opened: Arc::clone(&self.opened), ..*self }
+        Target { thread: None, opened: Arc::clone(&self.opened), ..*self }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -99,7 +124,7 @@ impl Target {
         self.written
     }
 
-    /// Whether it takes whatever it gets at once, or never.
+    /// Whether it is a file, which a thread of its own writes.
     pub(super) fn is_regular(&self) -> bool {
         self.is_regular
     }
@@ -108,41 +133,76 @@ impl Target {
         self.is_begun
     }
 
-    /// Removes what is in the file and not ours.
+    /// Removes what is in the file and not ours, and gets ready to write.
     pub(super) fn begin(&mut self) -> io::Result<()> {
-        if !self.is_begun && self.is_regular {
-            self.opened.empty()?;
+        if self.is_regular {
+            if !self.is_begun {
+                self.opened.empty()?;
+            }
+            if self.thread.is_none() {
+                let sink = Shared(Arc::clone(&self.opened));
+                self.thread = Some(BackgroundWriter::start(sink, self.compression)?);
+            }
         }
         self.is_begun = true;
         Ok(())
     }
 
-    /// Appends as much as there is room for, and says how many bytes that were, also when it fails.
-    pub(super) fn write(
-        &mut self,
-        bytes: &[u8],
-        patience: &mut Patience,
-    ) -> Result<usize, (usize, io::Error)> {
-        self.begin().map_err(|error| (0, error))?;
-        let mut done = 0;
-        while done < bytes.len() {
-            match (&self.opened.file).write(&bytes[done..]) {
-                Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
-                Ok(count) => done += count,
+    /// Writes to something else in place of the file, such as one that is slow.
+    #[cfg(test)]
+    pub(super) fn write_through(&mut self, sink: impl Write + Send + 'static) {
+        self.thread = Some(BackgroundWriter::start(sink, self.compression).expect("a thread"));
+    }
+
+    /// Appends blocks, as far as there is room for them, and takes note of what was taken, also when it fails.
+    pub(super) fn write(&mut self, buffer: &mut Buffer, patience: &mut Patience) -> io::Result<()> {
+        self.begin()?;
+        if self.is_regular { self.write_behind(buffer, patience) } else { self.write_now(buffer, patience) }
+    }
+
+    fn write_now(&mut self, buffer: &mut Buffer, patience: &mut Patience) -> io::Result<()> {
+        while !buffer.next().is_empty() {
+            match (&self.opened.file).write(buffer.next()) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => self.note(buffer.take(count)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if !patience.wait(&self.opened.file).map_err(|error| (done, error))? {
+                    if !patience.wait(&self.opened.file)? {
                         break;
                     }
                 }
-                Err(error) => return Err((done, error)),
+                Err(error) => return Err(error),
             }
         }
-        Ok(done)
+        Ok(())
+    }
+
+    /// Hands blocks to the thread, and learns what has become of those before.
+    fn write_behind(&mut self, buffer: &mut Buffer, patience: &Patience) -> io::Result<()> {
+        let Some(thread) = &self.thread else { return Ok(()) };
+        buffer.hand_over().for_each(|block| thread.write(block));
+        while buffer.unsent() > 0
+            && let Some(progress) = thread.progress(!patience.0.is_zero())
+        {
+            let progress = progress?;
+            self.written += buffer.take(progress.taken) as u64;
+            self.packed += progress.len;
+            self.is_frame_open = true;
+        }
+        Ok(())
+    }
+
+    /// Waits until all that the thread was given is in the file, with the end of what is compressed.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        if let Some(thread) = self.thread.take() {
+            self.packed += thread.end()?;
+            self.is_frame_open = false;
+        }
+        Ok(())
     }
 
     /// Notes `bytes` more bytes of whole records in the file.
-    pub(super) fn note(&mut self, bytes: usize) {
+    fn note(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
@@ -151,7 +211,7 @@ impl Target {
         if !self.is_regular {
             return false;
         }
-        self.written = 0;
+        (self.written, self.packed) = (0, 0);
         self.cut(0).is_ok()
     }
 
@@ -160,13 +220,38 @@ impl Target {
         if self.is_regular { capture::close(&self.opened.file) } else { Ok(()) }
     }
 
-    /// Ends the file `bytes` after what was whole before.
+    /// Ends the file `bytes` after what was whole before; one that is compressed, where the last part ends that is there. Its thread has failed, or has ended.
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
         self.note(bytes);
         if self.is_regular && self.is_begun {
-            self.opened.file.set_len(self.written)?;
-            (&self.opened.file).seek(SeekFrom::Start(self.written))?;
+            self.opened.file.set_len(self.len())?;
+            (&self.opened.file).seek(SeekFrom::Start(self.len()))?;
         }
+        if let Some(compression) = self.compression
+            && std::mem::take(&mut self.is_frame_open)
+        {
+            let seal = compression.seal();
+            (&self.opened.file).write_all(seal)?;
+            self.packed += seal.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file that were written.
+    pub(super) fn len(&self) -> u64 {
+        if self.compression.is_some() { self.packed } else { self.written }
+    }
+}
+
+/// The file, as the thread has it.
+struct Shared(Arc<Opened>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.0.file).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! | inputs | `input` |
 //! |---|---|
-//! | `path` | the file, which is created, or emptied if it is there; nobody else may be writing to it |
-//! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"`. Nothing is compressed |
+//! | `path` | the file, which is created, or emptied if it is there; nobody else may be writing to it. One that ends in `.gz` or `.zst` is compressed, unless it is a pipe |
+//! | `format` | `"pcap"` or `"pcapng"`; unless set, `"pcapng"` if the path ends so, or so before `.gz` or `.zst`, else `"pcap"` |
 //! | `snaplen` | bytes that are kept of a packet; all unless set |
-//! | `slow_reader` | of a pipe: `"wait"`, unless set, or `"drop"` |
+//! | `slow_reader` | while a disk, or who reads a pipe, is slow: `"wait"`, unless set, or `"drop"` |
 //! | `delivered` | counts packets written |
 //! | `wrong_linktype` | drops: packets of another link type than the first; pcapng takes them all |
 //! | `wrong_fcs_len` | drops: packets with a frame check sequence of another length than the first, or of none; pcapng takes them all |
 //! | `write_error` | drops: packets that the file system did not take, or who reads a pipe |
-//! | `slow_reader` | drops: packets for which a pipe and 4 MiB of memory had no room |
+//! | `slow_reader` | drops: packets for which a disk or pipe and 4 MiB of memory had no room |
 //! | `less_precise` | counts packets whose timestamps lost digits, since the first packet had fewer; never in pcapng |
 //! | `changed_times` | counts packets of times after 2106, for which pcap has no room: they have the last that it holds, and the run ends as one that failed; never in pcapng |
 //!
@@ -29,15 +29,19 @@
 //! A writer that is given another `path` opens that first, and keeps the old one if it cannot. One that failed goes
 //! on after the last packet of its file, where pcapng gets a new section, since interfaces may be missing.
 //!
-//! A FIFO without a reader is refused, since a graph that starts waits for nothing. Where a reader is slow, no app has to wait but those that lead here
-//! alone: packets stay in the link, and what comes before waits as for any full link. With `slow_reader = "drop"` nobody waits: 4 MiB are kept in
-//! memory, and packets beyond are dropped as `slow_reader`. A run does not end
+//! A FIFO without a reader is refused, since a graph that starts waits for nothing. Where a reader or a disk is slow, no app has to wait but those that
+//! lead here alone: packets stay in the link, and what comes before waits as for any full link. With `slow_reader = "drop"` nobody waits: 4 MiB are kept in
+//! memory, and packets beyond are dropped as `slow_reader`.
+//!
+//! A pipe is written to as far as it has room. A run does not end
 //! by itself before everything was read; one that is stopped waits for a second at most, and not at all for a reader that has read nothing for
 //! a second. The end of a record that was begun is then left to a writer that goes on; its packet stays counted as
 //! `write_error` by the one that began it, and is not counted again.
 //!
-//! NOTE: a slow disk holds up the other apps of its worker.
+//! A regular file is written, and compressed, by a thread of its own. A writer that is stopped, or gets another `path`, waits until that has
+//! written everything.
 
+mod background;
 mod buffer;
 mod file;
 mod records;
@@ -45,8 +49,8 @@ mod records;
 mod tests;
 
 use crate::held::file_identity;
-use buffer::Buffer;
-use capture::{NameHint, NamedFormat};
+use buffer::{BLOCK, Buffer, KEPT_MAX};
+use capture::{Compression, NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
     App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
@@ -81,6 +85,8 @@ const NO_PACKET: Metadata = Metadata {
     master: 0,
     flow_packets: 0,
     precision: 9,
+    packet_type: 0,
+    inline_tag: 0,
     queue: 0,
     queue_id: 0,
 };
@@ -95,11 +101,11 @@ pub struct PcapWriter {
     pub format: Option<Format>,
     /// Bytes that are kept of a packet.
     pub snaplen: Option<u32>,
-    /// What becomes of packets while the reader of a pipe is slow.
+    /// What becomes of packets while the reader of a pipe, or a disk, is slow.
     pub slow_reader: SlowReader,
 }
 
-/// What becomes of packets while the reader of a pipe is slow.
+/// What becomes of packets while the reader of a pipe, or a disk, is slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlowReader {
@@ -125,9 +131,9 @@ pub enum Format {
 pub struct Running {
     target: Target,
     buffer: Buffer,
-    /// Since when a pipe has had no room for the rest, and has taken nothing.
+    /// Since when nothing was taken of the blocks that are on their way, if there are any.
     blocked_since: Option<Instant>,
-    /// When it is asked again.
+    /// When a pipe is asked again.
     retry: Retry,
     slow_reader: SlowReader,
     encoder: Encoder,
@@ -207,7 +213,14 @@ impl PcapWriter {
             Format::Pcap => NamedFormat::Pcap,
             Format::Pcapng => NamedFormat::Pcapng,
         };
-        NameHint::misnamed(&self.path, format, None, None).map(|text| OptionWarning::new("path", text))
+        let told = NameHint::misnamed(&self.path, format, self.compression(), None);
+        told.map(|text| OptionWarning::new("path", text))
+    }
+
+    /// How the file will be compressed; what is no regular file is not.
+    fn compression(&self) -> Option<Compression> {
+        let hint = NameHint::of(&self.path).compression;
+        hint.filter(|_| self.path.metadata().map_or(true, |metadata| metadata.is_file()))
     }
 
     fn snaplen(&self) -> usize {
@@ -262,7 +275,7 @@ impl Class for PcapWriter {
         Ok(Running {
             target,
             blocked_since: begun.since,
-            buffer: Buffer::inheriting(&begun.record, begun.sent),
+            buffer: Buffer::inheriting(begun.record, begun.sent),
             retry: Retry::new(),
             slow_reader: self.slow_reader,
             encoder,
@@ -362,7 +375,10 @@ impl App for Running {
         self.is_busy = true;
         self.idle_breaths = 0;
         self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
-        // A full pipe is asked again before the pushes of each breath, not here.
+        // The thread of a file makes room. A full pipe is asked again before the pushes of each breath, not here.
+        if self.target.is_regular() && self.blocked_since.is_some() {
+            self.write(&mut Patience::none());
+        }
         while self.takes_packets()
             && let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST)
         {
@@ -370,7 +386,7 @@ impl App for Running {
                 io.pool.free_burst(burst, &self.counters.write_error);
                 continue;
             }
-            if self.buffer.is_overfull() {
+            if self.buffer.holds(KEPT_MAX) {
                 io.pool.free_burst(burst, &self.counters.slow_reader);
                 continue;
             }
@@ -383,8 +399,8 @@ impl App for Running {
                     io.pool.free(packet, self.counters.of(misfit));
                 }
             }
-            if self.buffer.is_full() && self.blocked_since.is_none() {
-                self.flush();
+            if self.buffer.has_new_block() && (self.target.is_regular() || self.blocked_since.is_none()) {
+                self.write(&mut Patience::none());
             }
         }
     }
@@ -393,6 +409,8 @@ impl App for Running {
         let is_idle = !std::mem::take(&mut self.is_busy);
         if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
             self.flush();
+        } else if self.blocked_since.is_some() {
+            self.write(&mut Patience::none());
         }
         if !std::mem::replace(&mut self.is_error_told, self.error.is_some()) {
             self.error.iter().for_each(|error| self.notifier.warn(error));
@@ -493,13 +511,14 @@ impl Running {
         if self.error.is_none()
             && let Err(error) = self.target.close()
         {
-            self.fail(0, &error);
+            self.fail(&error);
         }
     }
 
     /// Whether there is room for more packets, or they are dropped.
     fn takes_packets(&self) -> bool {
-        self.slow_reader == SlowReader::Drop || self.error.is_some() || !self.buffer.is_full()
+        let kept_max = if self.target.is_regular() { KEPT_MAX } else { BLOCK };
+        self.slow_reader == SlowReader::Drop || self.error.is_some() || !self.buffer.holds(kept_max)
     }
 
     /// Writes what waits, as far as there is room for it now.
@@ -509,25 +528,30 @@ impl Running {
 
     /// Writes what waits, as far as there is room for it in this time.
     fn flush_in(&mut self, patience: &mut Patience) {
+        while self.buffer.seal() && self.write(patience) {}
+    }
+
+    /// Writes the blocks that are on their way, as far as there is room for them in this time. Returns whether all of them were taken.
+    fn write(&mut self, patience: &mut Patience) -> bool {
         if self.error.is_some() {
-            return self.forget();
+            self.forget();
+            return false;
         }
-        match self.target.write(self.buffer.unsent(), patience) {
-            Ok(done) => {
-                self.buffer.take(done);
-                if self.buffer.unsent().is_empty() {
-                    self.target.note(self.buffer.bytes().len());
-                    return self.forget();
-                }
-                if self.buffer.is_mostly_sent() {
-                    self.forget_sent();
-                }
-                if done > 0 || self.blocked_since.is_none() {
-                    self.blocked_since = Some(Instant::now());
-                }
-            }
-            Err((done, error)) => self.fail(self.buffer.sent() + done, &error),
+        let before = self.buffer.unsent();
+        if let Err(error) = self.target.write(&mut self.buffer, patience) {
+            self.fail(&error);
+            return false;
         }
+        let unsent = self.buffer.unsent();
+        if unsent == 0 {
+            self.blocked_since = None;
+        } else if unsent < before || self.blocked_since.is_none() {
+            self.blocked_since = Some(Instant::now());
+        }
+        if self.buffer.is_sealed() {
+            self.due_ns = None;
+        }
+        unsent == 0
     }
 
     /// Writes for the last time. Bytes that are not read now count as lost, except the end of a record that was begun: another writer may still write that.
@@ -535,46 +559,53 @@ impl Running {
         // Others may have been waited for before, while he was reading: that is not held against him.
         self.flush();
         if let Some(since) = self.blocked_since {
-            self.flush_in(&mut Patience::of(LAST_PATIENCE.saturating_sub(since.elapsed())));
+            let rest = LAST_PATIENCE.saturating_sub(since.elapsed());
+            let is_regular = self.target.is_regular();
+            self.flush_in(&mut if is_regular { Patience::endless() } else { Patience::of(rest) });
         }
-        if let Some(since) = self.blocked_since {
-            let sent = self.buffer.sent();
-            let begun = self.encoder.begun(self.buffer.bytes(), self.target.written() == 0, sent);
-            let (record, begun_sent) = self.buffer.begun(begun);
-            self.begun = Begun { since: (!record.is_empty()).then_some(since), record, sent: begun_sent };
-            self.fail(sent, &io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
+        if self.blocked_since.is_some() {
+            let first = self.buffer.blocks().next().unwrap_or_default();
+            let begun = self.encoder.begun(first, self.target.written() == 0, self.buffer.sent());
+            let (record, sent) = self.buffer.begun(begun);
+            let since = self.blocked_since.filter(|_| !record.is_empty());
+            self.begun = Begun { record, sent, since };
+            self.fail(&io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
+        }
+        if let Err(error) = self.target.end() {
+            self.fail(&error);
         }
     }
 
-    /// Forgets the records of which a pipe has taken all bytes.
-    fn forget_sent(&mut self) {
-        let is_begin = self.target.written() == 0;
-        let whole = self.encoder.begun(self.buffer.bytes(), is_begin, self.buffer.sent()).start;
-        self.buffer.forget(whole);
-        self.target.note(whole);
-    }
-
-    /// Empties the buffer.
+    /// Forgets what waits.
     fn forget(&mut self) {
         self.buffer.clear();
         self.blocked_since = None;
         self.due_ns = None;
     }
 
-    /// Writing has failed after `done` bytes of the buffer: the file is cut behind its last whole record, and packets that are
-    /// not in it count as dropped.
+    /// Writing has failed: the file is cut behind its last whole record, and packets that are not in it count as dropped.
     #[cold]
-    fn fail(&mut self, done: usize, error: &io::Error) {
+    fn fail(&mut self, error: &io::Error) {
         let is_begin = self.target.written() == 0;
-        let (bytes, lost) = self.encoder.whole(self.buffer.bytes(), is_begin, done, self.buffer.inherited());
+        let mut done = self.buffer.sent();
+        let has_taken = done > 0;
+        let (mut bytes, mut lost) = (0, 0);
+        for (number, block) in self.buffer.blocks().enumerate() {
+            let is_first = number == 0;
+            let counted = if is_first { self.buffer.inherited() } else { 0 };
+            let (whole, missing) = self.encoder.whole(block, is_begin && is_first, done, counted);
+            done = done.saturating_sub(block.len());
+            bytes += whole;
+            lost += missing;
+        }
         let mut message = format!("{}: cannot write: {error}; ", self.target.path().display());
         message.push_str(&match self.target.cut(bytes) {
-            Ok(()) => format!("it holds the packets before that, {} bytes", self.target.written()),
+            Ok(()) => format!("it holds the packets before that, {} bytes", self.target.len()),
             Err(error) => format!("its last packet may be torn: {error}"),
         });
         self.error = Some(message);
         // What a pipe has taken cannot be taken back.
-        let has_begun = self.target.written() > 0 || (done > 0 && !self.target.is_regular());
+        let has_begun = self.target.written() > 0 || (has_taken && !self.target.is_regular());
         self.encoder.go_on_without(has_begun);
         self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
         self.counters.write_error.add(lost);

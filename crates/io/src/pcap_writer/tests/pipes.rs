@@ -23,6 +23,19 @@ fn a_fifo_that_nobody_reads_is_refused() {
     assert!(fifo.exists());
 }
 
+#[test]
+fn a_fifo_whose_name_says_that_it_is_compressed_is_warned_of() {
+    let scratch = Scratch::new();
+    let (path, open) = fifo(&scratch, "a.pcap.gz");
+    let warnings = writer(&path).review().unwrap().warnings;
+    let told = format!("{} is written without compression, whatever its name says", path.display());
+    assert!(matches!(&warnings[..], [warning] if *warning.message == *told), "{warnings:?}");
+    copy(&capture("web.pcap"), writer(&path));
+    let mut bytes = Vec::new();
+    read_ready(&open, &mut bytes);
+    assert_eq!(records(&scratch.file("out.pcap", &bytes)), records(&capture("web.pcap")));
+}
+
 /// A FIFO, and who may read it.
 fn fifo(scratch: &Scratch, name: &str) -> (PathBuf, File) {
     let path = scratch.path(name);
