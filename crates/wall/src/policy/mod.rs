@@ -39,7 +39,8 @@ pub use limit::Rate;
 pub use problem::{Code, Problem};
 pub use rules::{Needs, Rule};
 pub use settings::{
-    Faults, Flows, Hold, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, Undecided,
+    Faults, Flows, Hold, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, SipMedia,
+    Undecided,
 };
 pub(crate) use vocabulary::{Input, Vocabulary};
 
