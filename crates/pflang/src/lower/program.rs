@@ -15,6 +15,7 @@ use crate::ir::{REJECT, Value, ValueId};
 use crate::syntax::ast::{Arith, ArithId, Ast, ExprId};
 use crate::syntax::program::{self, Call, Line, Program};
 use decide::LeafTable;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// A lowered program.
@@ -119,7 +120,7 @@ struct Clauses<'p> {
     options: &'p Options<'p>,
     clock: Clock,
     lowered: LoweredProgram,
-    ids: Ids,
+    ids: Ids<'p>,
 }
 
 /// A clause whose test has been lowered.
@@ -132,14 +133,16 @@ struct Begun<'p> {
 
 /// What has a number already.
 #[derive(Default)]
-struct Ids {
-    handlers: HashMap<String, u32>,
-    leaves: HashMap<(u32, Vec<ValueId>), u32>,
+struct Ids<'p> {
+    handlers: HashMap<&'p str, u32, RandomState>,
+    /// By handler: the leaf where it is called without arguments, or 0.
+    bare: Vec<u32>,
+    leaves: HashMap<(u32, Vec<ValueId>), u32, RandomState>,
 }
 
 impl<'p> Clauses<'p> {
     /// Adds a clause; gives where the headers are behind its test.
-    fn clause(&mut self, clause: &program::Clause, around: Option<Layers>) -> Result<Option<Layers>> {
+    fn clause(&mut self, clause: &'p program::Clause, around: Option<Layers>) -> Result<Option<Layers>> {
         let Begun { mut lowerer, before, test } = self.test(clause, around)?;
         lowerer.layers = lowerer.layers_behind(self.ast, clause, before);
         let (root, values) = match &clause.call {
@@ -172,7 +175,7 @@ impl<'p> Clauses<'p> {
     }
 
     /// The leaf where a handler is called with arguments that ask nothing of the packet.
-    fn constant_leaf(&mut self, call: &Call) -> u32 {
+    fn constant_leaf(&mut self, call: &'p Call) -> u32 {
         let pool = &mut self.lowered.tree.pool;
         let value = |argument: &ArithId| match self.ast.arith(*argument) {
             Arith::Number(k) => pool.constant(k),
@@ -184,22 +187,25 @@ impl<'p> Clauses<'p> {
     }
 
     /// The leaf where a handler is called with these values.
-    fn leaf(&mut self, call: &Call, values: Vec<ValueId>) -> u32 {
-        let Ids { handlers, leaves } = &mut self.ids;
+    ///
+    /// PERF: a hundred thousand clauses have a handler each, mostly without arguments: nothing is copied for those but the name that is kept.
+    fn leaf(&mut self, call: &'p Call, values: Vec<ValueId>) -> u32 {
+        let Ids { handlers, bare, leaves } = &mut self.ids;
         let next = handlers.len() as u32;
-        let handler = *handlers.entry(call.handler.clone()).or_insert(next);
+        let handler = *handlers.entry(&call.handler).or_insert(next);
         if handler == next {
             self.lowered.handlers.push(call.handler.clone());
+            bare.push(0);
         }
         let table = &mut self.lowered.leaves;
-        match leaves.get(&(handler, values.clone())) {
-            Some(leaf) => *leaf,
-            None => {
-                let leaf = table.add(handler, &values);
-                leaves.insert((handler, values), leaf);
-                leaf
+        if values.is_empty() {
+            let leaf = &mut bare[handler as usize];
+            if *leaf == 0 {
+                *leaf = table.add(handler, &[]);
             }
+            return *leaf;
         }
+        *leaves.entry((handler, values)).or_insert_with_key(|(_, values)| table.add(handler, values))
     }
 }
 
