@@ -5,6 +5,8 @@
 //! | outputs | any: flows are spread evenly over those linked, in the order of their names |
 //! | `key` | a number that the hash depends on; random, but the same for all of a process, unless set |
 //! | `by` | `"flow"`, unless set; or `"addresses"`: all packets between two hosts leave by the same output, with their fragments and tunnels, and with ICMP errors about them |
+//! | `home` | the number of an output, from 0, in the order of their names: that of the worker which the packets come to |
+//! | `handed_over` | counts packets that leave by another output than `home` |
 //!
 //! [`wire::flow`] defines what belongs to a flow: addresses, protocol and ports; fragments, and what has no ports, go by their
 //! addresses; frames without IP, or with more than four VLAN tags, by their hardware addresses. VLAN tags do not count.
@@ -32,6 +34,8 @@ pub struct Rss {
     pub key: Option<u64>,
     /// What stays together.
     pub by: SpreadBy,
+    /// The number of the output of which packets are not counted as handed over.
+    pub home: Option<usize>,
 }
 
 /// What stays together.
@@ -57,7 +61,9 @@ impl Rss {
 pub struct Running {
     hasher: FlowHasher,
     by: SpreadBy,
+    home: Option<usize>,
     unlinked: Counter,
+    handed_over: Counter,
 }
 
 impl Class for Rss {
@@ -67,7 +73,13 @@ impl Class for Rss {
     type App = Running;
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
-        Ok(Running { hasher: self.hasher(), by: self.by, unlinked: setup.drops("unlinked") })
+        Ok(Running {
+            hasher: self.hasher(),
+            by: self.by,
+            home: self.home,
+            unlinked: setup.drops("unlinked"),
+            handed_over: setup.counter("handed_over"),
+        })
     }
 
     fn reconfigure(
@@ -76,7 +88,7 @@ impl Class for Rss {
         _: &Self,
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        (app.hasher, app.by) = (self.hasher(), self.by);
+        (app.hasher, app.by, app.home) = (self.hasher(), self.by, self.home);
         Ok(Reconfigured::Kept)
     }
 }
@@ -113,6 +125,10 @@ impl Running {
             }
         }
         let count = outputs.len() as u32;
+        if let Some(home) = self.home {
+            let is_elsewhere = |hash: &&FlowHash| hash.bucket(count) as usize != home;
+            self.handed_over.add(hashes[..burst.len()].iter().filter(is_elsewhere).count() as u64);
+        }
         for (packet, hash) in burst.zip(hashes) {
             outputs[hash.bucket(count) as usize].put(packet);
         }
@@ -180,7 +196,8 @@ mod tests {
 
     #[test]
     fn by_addresses_all_of_two_hosts_leaves_together() {
-        let mut rig = Rig::new(Rss { by: SpreadBy::Addresses, key: Some(7) }, &["left", "right"], &OUTPUTS);
+        let rss = Rss { by: SpreadBy::Addresses, key: Some(7), home: Some(2) };
+        let mut rig = Rig::new(rss, &["left", "right"], &OUTPUTS);
         let quoted = &packet("eth / ip4(src=10.0.0.1,dst=192.0.2.1) / tcp(sport=1,dport=2)")[14..];
         let mut error = packet("eth / ip4(src=203.0.113.1,dst=10.0.0.1) / icmp(type=3,code=1)");
         error.truncate(42);
@@ -199,6 +216,10 @@ mod tests {
         rig.breathe();
         let taken = OUTPUTS.map(|output| rig.take(output));
         assert!(taken.iter().all(|taken| taken.len() > 30), "{:?}", taken.map(|taken| taken.len()));
+        assert_eq!(
+            rig.counter("handed_over"),
+            [0, 1, 3].map(|at| taken[at].len() as u64).iter().sum::<u64>()
+        );
         let has_first = taken.iter().find(|taken| taken.contains(&packets[0])).unwrap();
         assert!(packets.iter().all(|packet| has_first.contains(packet)));
     }

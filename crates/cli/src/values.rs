@@ -154,6 +154,16 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     if range.contains(&interval) { Ok(interval) } else { Err("not between 100ms and 1h".to_owned()) }
 }
 
+/// The longest that a packet is waited for which a wall is to explain: who asks it as well waits behind.
+pub(crate) const PATIENCE_MAX: Duration = Duration::from_secs(30);
+
+/// How long a packet is waited for.
+pub(crate) fn patience(text: &str) -> Result<Duration, String> {
+    let patience = duration(text)?;
+    let range = Duration::from_millis(1)..=PATIENCE_MAX;
+    if range.contains(&patience) { Ok(patience) } else { Err("not between 1ms and 30s".to_owned()) }
+}
+
 /// The number of a core that this process may run on.
 pub(crate) fn core(text: &str) -> Result<usize, String> {
     let core: usize = text.trim().parse().map_err(|_| "write numbers of cores: 0,1".to_owned())?;

@@ -131,6 +131,21 @@ fn a_tap_is_a_side_of_the_wall_and_its_rules_are_seen() {
         .output();
     let answer = stderr(&answer.unwrap());
     assert!(answer.contains("error[PF003]: unknown word `prot`"), "{answer}");
+    // Of flows that are silent, what the wall knows of them; a packet that was dropped by its bytes alone belongs to none.
+    let why = bench.sluss(&["wall", "why", "edge", "udp port 7", "--wait", "300ms"]);
+    assert!(why.starts_with("no packet that matches has come within 0.3 s; of the "), "{why}");
+    assert!(why.contains("> 192.0.2.2:7\n") && why.contains(" ago, accepted: the rule of line "), "{why}");
+    let words = ["wall", "why", "edge", "udp port 7", "--wait", "300ms", "--json"];
+    let why: Value = serde_json::from_str(&bench.sluss(&words)).unwrap();
+    let flow = &why["flows"][0];
+    assert_eq!((&flow["verdict"], &flow["basis"]["by"]), (&"accept".into(), &"rule".into()), "{why}");
+    assert!(flow["age_s"].is_number() && why["is_whole"] == true, "{why}");
+    let silent = sluss(&["wall", "why", "edge", "udp port 53", "--wait", "0.1"])
+        .env("SLUSS_RUNTIME_DIR", bench.folder.join("runtime"))
+        .output()
+        .unwrap();
+    assert_eq!(silent.status.code(), Some(2));
+    assert!(stderr(&silent).contains("has come within 0.1 s, and none of the "), "{}", stderr(&silent));
     // The rules are in `top`, with what they count meanwhile.
     bench.wait("the rules, with a rate", || {
         (0..5).for_each(|_| _ = client.send_to(b"no query", "192.0.2.2:53").unwrap());

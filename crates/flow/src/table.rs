@@ -29,6 +29,7 @@ use bucket::{AWAY, Bucket, CLOCK, PROTECTED, SENT, SLOT, TICK_SHIFT, UNPROTECTED
 use entries::Entries;
 use region::{Region, prefetch};
 use std::fmt;
+use std::ops::Range;
 
 /// Flows that a table may have: as many as slots can be told apart in a bucket.
 pub const CAPACITY_MAX: usize = SLOT as usize + 1;
@@ -319,7 +320,14 @@ impl<V> Table<V> {
 
     /// All flows, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, Key, &V)> {
-        let indices = self.buckets.iter().flat_map(|bucket| bucket.used().map(|way| bucket.slot(way)));
+        self.iter_in(0..self.buckets())
+    }
+
+    /// The flows of these buckets, by their numbers below [`Table::buckets`], in no order.
+    pub fn iter_in(&self, buckets: Range<usize>) -> impl Iterator<Item = (Slot, Key, &V)> {
+        let end = buckets.end.min(self.buckets());
+        let buckets = &self.buckets[buckets.start.min(end)..end];
+        let indices = buckets.iter().flat_map(|bucket| bucket.used().map(|way| bucket.slot(way)));
         indices.filter_map(|index| {
             Some((self.entries.slot(index), self.entries.key(index), self.entries.get(index)?))
         })

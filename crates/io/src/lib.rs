@@ -22,7 +22,7 @@ pub mod pcap_reader;
 pub mod pcap_writer;
 pub mod tap;
 
-pub use af_packet::AfPacket;
+pub use af_packet::{AfPacket, FanoutAddresses};
 pub use dpdk::Dpdk;
 pub use nfqueue::Nfqueue;
 pub use pcap_reader::{Passes, PcapReader, Replay};

@@ -14,6 +14,8 @@ mod offload;
 mod outgoing;
 #[path = "kernel/queues.rs"]
 mod queues;
+#[path = "kernel/sharing.rs"]
+mod sharing;
 #[path = "kernel/wakes.rs"]
 mod wakes;
 

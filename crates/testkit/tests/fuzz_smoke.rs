@@ -300,3 +300,51 @@ fn messages_of_queues() {
         fuzz::queue(&bytes);
     });
 }
+
+#[test]
+fn requests_to_a_wall() {
+    let requests = [
+        r#"{"cmd":"stats"}"#,
+        r#"{"cmd":"reload"}"#,
+        r#"{"cmd":"set","set":"known","add":["192.0.2.7","2001:db8::/32"],"timeout_s":1e308}"#,
+        r#"{"cmd":"set","set":"known","del":["192.0.2.1"],"timeout_s":-1}"#,
+        r#"{"cmd":"set","set":"unknown","add":[null,{},[]],"timeout_s":"x"}"#,
+        // One that compiled would be waited for.
+        r#"{"cmd":"why","filter":"udp prot 53 and ((","wait_ms":1}"#,
+        r#"{"cmd":{"cmd":["stats"]}}"#,
+        "null",
+        "[]",
+        "\u{1f98a}",
+        "",
+    ];
+    sluss::fuzz_control(br#"{"cmd":"why","filter":"udp port 53","wait_ms":1}"#);
+    for_each_input(300, |rng| {
+        let mut bytes = rng.pick(&requests).as_bytes().to_vec();
+        if rng.chance(1, 4) {
+            bytes.push(b'\n');
+            bytes.extend_from_slice(rng.pick(&requests).as_bytes());
+        }
+        damage(&mut bytes, rng);
+        sluss::fuzz_control(&bytes);
+    });
+}
+
+#[test]
+fn rules_of_policies() {
+    let rules = [
+        "state invalid => drop\n",
+        "state {established, related} and not (app BitTorrent or sni in @a) => accept(mark 7)\n",
+        "in lan and app {HTTP, TLS} => accept(log)\n",
+        "udp and limit 10/m burst 20 => { dst port 53 => accept\n otherwise => reject }\n",
+        "sni {*.example.com, example.org} and from initiator => reject\n",
+        "risk any or confidence partial => drop -- a comment\n",
+        "host in @a or src host in {10.0.0.0/8, @a} => accept; flow_count > 9 => drop\n",
+        "app own and category Web and out wan => accept\n",
+        "otherwise => drop\n",
+    ];
+    for_each_input(300, |rng| {
+        let mut text: Vec<u8> = (0..rng.below(5)).flat_map(|_| rng.pick(&rules).bytes()).collect();
+        damage(&mut text, rng);
+        wall::policy::fuzz(&String::from_utf8_lossy(&text));
+    });
+}

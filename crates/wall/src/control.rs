@@ -5,7 +5,9 @@
 //! A wall of several workers has a seat for each. Each worker takes another policy between two bursts of its own. All of a flow is judged by one worker, so no flow
 //! is judged by the old policy again once it was by the new. The policy counts as taken when all have it; until then, what is told is about the old one.
 
-use crate::judge::{Counts, Evidence, Prepared, Verdict, basis_in_words, basis_object, limits};
+use crate::judge::{
+    Counts, Evidence, ForAnybody, FoundFlows, Judge, Prepared, Verdict, basis_in_words, basis_object, limits,
+};
 use crate::ledger::{Ledger, Wanted};
 use crate::policy::{Bucket, Policy};
 use crate::record::Record;
@@ -35,6 +37,8 @@ struct Shared {
     /// By worker: whether another policy is there for it.
     has_prepared: Vec<AtomicBool>,
     ledger: Ledger,
+    /// What workers announce for anybody.
+    announced: Arc<ForAnybody>,
     inner: Mutex<Inner>,
     /// Held by who asks for evidence: there are two control sockets, and one question at a time.
     turn: Mutex<()>,
@@ -51,6 +55,17 @@ struct Question {
     number: u64,
     filters: Vec<Filter>,
     answer: Option<(Evidence, Arc<Policy>)>,
+    /// By worker: flows that match, as far as they were looked for.
+    found: Vec<FoundFlows>,
+}
+
+/// What a wall says of packets that match a filter.
+#[derive(Debug)]
+pub enum Explained {
+    /// What the verdict of the next one rests on, and the policy.
+    Packet(Box<Evidence>, Arc<Policy>),
+    /// None has come: the flows that it could belong to.
+    Silent(FoundFlows),
 }
 
 #[derive(Debug)]
@@ -107,6 +122,7 @@ impl Control {
         let shared = Shared {
             has_prepared: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             ledger: Ledger::new(Wanted { identified: false, ended }),
+            announced: Arc::default(),
             inner: Mutex::new(inner),
             turn: Mutex::default(),
             is_asked: AtomicBool::new(false),
@@ -145,6 +161,11 @@ impl Control {
         Arc::clone(&self.inner().limits)
     }
 
+    /// Connections that anybody may begin, which all workers know.
+    pub(crate) fn announced(&self) -> Arc<ForAnybody> {
+        Arc::clone(&self.shared.announced)
+    }
+
     /// Hands over another policy, which each worker takes between two bursts.
     pub fn hand_over(&self, prepared: Prepared) {
         let mut inner = self.inner();
@@ -181,20 +202,41 @@ impl Control {
         std::mem::take(&mut self.inner().events)
     }
 
-    /// What the verdict of the next packet rests on that matches one of these filters, each for packets of its link type, and the policy. `None` if none
-    /// comes within this time.
+    /// What the verdict of the next packet rests on that matches one of these filters, each for packets of its link type; if none comes within this time, the
+    /// flows that match.
     #[must_use]
-    pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Option<(Evidence, Arc<Policy>)> {
+    pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Explained {
         let _turn = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut question = self.question();
-        *question = Question { number: question.number + 1, filters, answer: None };
+        let found = vec![FoundFlows::default(); self.workers()];
+        *question = Question { number: question.number + 1, filters, answer: None, found };
         self.shared.is_asked.store(true, Ordering::Release);
         let waits = |question: &mut Question| question.answer.is_none();
         let waited = self.shared.is_answered.wait_timeout_while(question, patience, waits);
         let (mut question, _) = waited.unwrap_or_else(PoisonError::into_inner);
         self.shared.is_asked.store(false, Ordering::Relaxed);
         question.filters.clear();
-        question.answer.take()
+        let found = std::mem::take(&mut question.found).into_iter();
+        match question.answer.take() {
+            Some((evidence, policy)) => Explained::Packet(Box::new(evidence), policy),
+            None => Explained::Silent(found.reduce(FoundFlows::and).unwrap_or_default()),
+        }
+    }
+
+    /// Whether evidence is asked for.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.shared.is_asked.load(Ordering::Relaxed)
+    }
+
+    /// Looks on for flows that match what is asked, among so many further ones.
+    #[cold]
+    pub(crate) fn look_for_flows(&self, judge: &Judge, flows: usize) {
+        let Question { filters, found, .. } = &mut *self.question();
+        // The answer may have come meanwhile.
+        if let Some(found) = found.get_mut(self.seat) {
+            found.go_on(judge, filters, flows);
+        }
     }
 
     /// Which of these packets is to be explained, if one is, and the number of the question.

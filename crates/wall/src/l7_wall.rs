@@ -84,6 +84,8 @@ const TELL_EVERY_NS: u64 = 50_000_000;
 /// How often packets that wait are judged again, in nanoseconds; of few flows, at each tick.
 const JUDGE_AGAIN_EVERY_NS: u64 = 5_000_000;
 const FEW_FLOWS: usize = 256;
+/// Flows that are looked at in a tick where somebody asks about some, which takes some 30 us; where no packets come, more are.
+const FLOWS_A_TICK: usize = 128;
 /// Packets of a flow that wait at most, whatever the policy says.
 const HOLD_MAX: usize = 64;
 
@@ -230,6 +232,7 @@ impl Class for L7Wall {
         judge.can_hold();
         if let Some(control) = &self.control {
             judge.share_limits(control.limits());
+            judge.share_announced(control.announced());
         }
         let mut running = Running {
             judge,
@@ -285,8 +288,12 @@ impl App for Running {
 
     fn tick(&mut self, io: &mut Io<'_>) {
         self.take_policy();
-        if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
+        let is_quiet = io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS;
+        if is_quiet {
             self.judge.spy_mut().poll();
+        }
+        if let Some(control) = self.control.as_ref().filter(|control| control.is_asked()) {
+            control.look_for_flows(&self.judge, if is_quiet { 8 * FLOWS_A_TICK } else { FLOWS_A_TICK });
         }
         let is_due = io.now_ns.saturating_sub(self.judged_again_ns) >= JUDGE_AGAIN_EVERY_NS;
         if self.holding.packets() > 0 && (is_due || self.holding.flows() <= FEW_FLOWS) {

@@ -33,12 +33,15 @@
 //! # assert!(worker < 4);
 //! ```
 
+mod addresses;
+
+pub use addresses::AddressHash;
+
 use crate::bytes::u32_at;
 use crate::ether::{Ethernet, ethertype};
 use crate::ip::{IpPacket, Ipv4, Ipv6, protocol};
 use crate::link::TAGS_MAX;
 use crate::transport::{Icmp, icmp_may_be_error, icmpv6_may_be_error};
-use std::net::IpAddr;
 
 /// What a hash was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -135,11 +138,17 @@ impl FlowHasher {
         let Some(ip) = ip else { return self.link(ether) };
         let quoted = quoted(&ip);
         let IpPacket { src, dst, .. } = quoted.unwrap_or(ip);
-        let fold = |addr: IpAddr| match addr {
-            IpAddr::V4(addr) => u64::from(addr.to_bits()) << 16,
-            IpAddr::V6(addr) => self.fold_ipv6(addr.to_bits()),
-        };
-        FlowHash { value: self.pair(fold(src), fold(dst), 0), layer: Layer::Network }
+        let addresses = self.address_hash();
+        let hash = addresses.of(src, dst);
+        let low = AddressHash::finish(hash ^ addresses.start);
+        FlowHash { value: u64::from(hash) << 32 | u64::from(low), layer: Layer::Network }
+    }
+
+    /// The hash of which [`FlowHasher::addresses`] has its upper half, and so its bucket, for frames with IP.
+    #[inline]
+    #[must_use]
+    pub fn address_hash(&self) -> AddressHash {
+        AddressHash { start: self.keys[0] as u32, end: (self.keys[0] >> 32) as u32 }
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The flags of `sluss wall`.
 
-use crate::values::{at_least, core, duration, whole};
+use crate::values::{at_least, core, duration, patience, whole};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use dpi::protocol::Naming;
 use std::ffi::OsString;
@@ -358,6 +358,9 @@ pub(crate) struct WallWhyArgs {
     /// The number of the packet in the capture, from 1.
     #[arg(short, long, value_name = "N", value_parser = at_least(1_u64), allow_negative_numbers = true)]
     pub(crate) number: Option<u64>,
+    /// Without -n: how long a packet is waited for, 30s at most.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = patience, allow_hyphen_values = true)]
+    pub(crate) wait: Duration,
     /// The interface that packets came by.
     #[arg(long = "in", value_name = "IFACE")]
     pub(crate) input: Option<String>,

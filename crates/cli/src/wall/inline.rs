@@ -7,8 +7,8 @@
 //!      or: nfqueue ──► l7_wall ──► nfqueue
 //! ```
 //!
-//! With several workers, each has a wall, and a socket on either device. The kernel spreads packets over the sockets of a device; an `rss` behind each socket hands them to the
-//! wall that has all packets between their two addresses. So it does not matter to which socket the kernel gives fragments, tunnels or ICMP errors.
+//! With several workers, each has a wall, and a socket on either device. The kernel spreads packets over the sockets of a device by their addresses; an `rss` behind each socket does so by the same
+//! hash, and hands those that came elsewhere, such as ICMP errors, to the wall that has all packets between their two addresses.
 //!
 //! ```text
 //!  worker 0:  lan ─► rss ─┬─► l7_wall ─► wan         and the same from wan to lan
@@ -35,10 +35,11 @@ use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
 use apps::{Join, Rss, SpreadBy};
 use engine::shm::runtime;
-use engine::{Config, ConfigureError, Engine, Graph, Settings};
+use engine::{Config, ConfigureError, Engine, Graph, Report, Settings};
 use io::nfqueue::Fail;
-use io::{AfPacket, Nfqueue, Tap};
+use io::{AfPacket, FanoutAddresses, Nfqueue, Tap};
 use rustix::thread::CapabilitySet;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -159,6 +160,9 @@ pub(super) fn run(
         let mut object = object(&told.counts, &told.policy);
         object["generation"] = told.generation.into();
         object["duration"] = begin.elapsed().as_secs_f64().into();
+        if workers > 1 {
+            object["handed_over"] = handed_over(&ended.report).into();
+        }
         format!("{object}\n")
     } else {
         report(&told.counts, &told.policy)
@@ -226,8 +230,12 @@ fn between(
         return Err(Failure::user(why).help("leave out `--workers`"));
     }
     let sides = [("south", south), ("north", north)];
+    // One key for the kernel and for us.
+    let key = RandomState::new().hash_one(());
+    // Sockets join in the order of these names.
+    let width = (workers - 1).to_string().len();
     for worker in 0..workers {
-        let name = |app: &str| if workers == 1 { app.to_owned() } else { format!("{app}_{worker}") };
+        let name = |app: &str| if workers == 1 { app.to_owned() } else { format!("{app}_{worker:0width$}") };
         let wall = L7Wall {
             south_name: Some(south.to_owned()),
             north_name: Some(north.to_owned()),
@@ -242,12 +250,14 @@ fn between(
                     device: device.to_owned(),
                     promiscuous: true,
                     fanout: (workers > 1).then(|| fanout_group(at)),
+                    fanout_addresses: (workers > 1)
+                        .then_some(FanoutAddresses { key, sockets: workers as u32 }),
                     ..AfPacket::default()
                 }),
             };
             apps.push((name(side), config));
             if workers > 1 {
-                apps.push((name(&format!("{side}_spread")), Config::new(spread())));
+                apps.push((name(&format!("{side}_spread")), Config::new(spread(key, worker))));
                 apps.push((name(&format!("{side}_join")), Config::new(Join {})));
             }
         }
@@ -263,14 +273,16 @@ fn between(
             continue;
         }
         for from in 0..workers {
-            super::ran::link(&mut graph, &format!("{side}_{from}.output -> {side}_spread_{from}.input"))?;
-            super::ran::link(&mut graph, &format!("{side}_join_{from}.output -> wall_{from}.{side}"))?;
-            super::ran::link(&mut graph, &format!("wall_{from}.{side} -> {side}_{from}.input"))?;
+            let own = format!("{from:0width$}");
+            super::ran::link(&mut graph, &format!("{side}_{own}.output -> {side}_spread_{own}.input"))?;
+            super::ran::link(&mut graph, &format!("{side}_join_{own}.output -> wall_{own}.{side}"))?;
+            super::ran::link(&mut graph, &format!("wall_{own}.{side} -> {side}_{own}.input"))?;
             for to in 0..workers {
-                // Outputs count in the order of their names.
+                // Outputs count in the order of their names, too.
+                let to = format!("{to:0width$}");
                 super::ran::link(
                     &mut graph,
-                    &format!("{side}_spread_{from}.to_{to:02} -> {side}_join_{to}.from_{from:02}"),
+                    &format!("{side}_spread_{own}.to_{to} -> {side}_join_{to}.from_{own}"),
                 )?;
             }
         }
@@ -278,9 +290,15 @@ fn between(
     Ok(graph)
 }
 
-/// What hands packets to the worker that has their addresses: the same for all sockets of both devices.
-fn spread() -> Rss {
-    Rss { by: SpreadBy::Addresses, ..Rss::default() }
+/// What hands packets that came to a worker to the one that has their addresses: the same for all sockets of both devices.
+fn spread(key: u64, worker: usize) -> Rss {
+    Rss { key: Some(key), by: SpreadBy::Addresses, home: Some(worker) }
+}
+
+/// Packets that the kernel has brought to another worker than the one that judges them.
+fn handed_over(report: &Report) -> u64 {
+    let counters = report.apps.values().flat_map(|app| &app.counters);
+    counters.filter(|(name, ..)| name == "handed_over").map(|(.., count)| count).sum()
 }
 
 /// The group of the sockets on a device: one that no other process has, unless it has 32768 processes' distance from this one.

@@ -7,12 +7,14 @@ use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::language;
 use crate::terminal::{self, Terminal};
+use crate::values::PATIENCE_MAX;
+use dpi::protocol::Naming;
 use pflang::LinkType;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::time::Duration;
-use wall::control::Control;
-use wall::judge::{Basis, Evidence, Verdict, basis_in_words, basis_object};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use wall::control::{Control, Explained};
+use wall::judge::{Basis, Evidence, FoundFlows, KnownFlow, Verdict, basis_in_words, basis_object};
 use wall::policy::{AskedPart, AskedRule, Policy};
 
 /// Runs the command.
@@ -48,9 +50,10 @@ pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Fa
 /// Asks a wall that runs about the next packet that matches a filter.
 fn of_running(args: &WallWhyArgs) -> Result<Outcome, Failure> {
     let filter = args.capture.to_string_lossy();
-    let answer = super::control::asked(&args.policy, &json!({ "cmd": "why", "filter": filter })).map_err(
-        |failure| failure.help("of a capture, `-n N` names the packet: `sluss wall why POLICY CAPTURE -n 1`"),
-    )?;
+    let request = json!({ "cmd": "why", "filter": filter, "wait_ms": args.wait.as_millis() as u64 });
+    let answer = super::control::asked(&args.policy, &request).map_err(|failure| {
+        failure.help("of a capture, `-n N` names the packet: `sluss wall why POLICY CAPTURE -n 1`")
+    })?;
     if let Some(why) = control::why_refused(&answer) {
         return Err(Failure::user(why));
     }
@@ -60,7 +63,7 @@ fn of_running(args: &WallWhyArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// How long a packet is waited for that matches.
+/// How long a packet is waited for that matches, unless the request says.
 const COMES_WITHIN: Duration = Duration::from_secs(5);
 
 /// The answer of a wall that runs.
@@ -79,8 +82,11 @@ pub(super) fn answer(request: &Value, control: &Control) -> Value {
             ));
         }
     };
-    let Some((evidence, policy)) = control.explain_next(filters, COMES_WITHIN) else {
-        return control::error("no packet that matches has come within 5 seconds");
+    let wait = request["wait_ms"].as_u64().map_or(COMES_WITHIN, Duration::from_millis);
+    let wait = wait.min(PATIENCE_MAX);
+    let (evidence, policy) = match control.explain_next(filters, wait) {
+        Explained::Packet(evidence, policy) => (evidence, policy),
+        Explained::Silent(found) => return of_flows(&found, wait),
     };
     match (object(&evidence, &policy, None), in_words(&evidence, &policy, None)) {
         (Ok(mut object), Ok(text)) => {
@@ -89,6 +95,93 @@ pub(super) fn answer(request: &Value, control: &Control) -> Value {
         }
         (Err(error), _) | (_, Err(error)) => control::error(&error.to_string()),
     }
+}
+
+/// What is known of flows that match, where no packet has come.
+fn of_flows(found: &FoundFlows, wait: Duration) -> Value {
+    let waited = format!("no packet that matches has come within {} s", wait.as_secs_f64());
+    let FoundFlows { flows, matching, looked_at, is_whole, .. } = found;
+    let known = if *is_whole {
+        format!("the {looked_at} flows that the wall knows")
+    } else {
+        format!("the {looked_at} flows of the wall that were looked at in this time")
+    };
+    if flows.is_empty() {
+        return control::error(&format!(
+            "{waited}, and none of {known} matches; packets that are dropped by their bytes alone belong to no flow. \
+             Have one sent while `sluss wall why` waits, for longer with `--wait`, or write a filter that takes more packets"
+        ));
+    }
+    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    let age =
+        |flow: &KnownFlow| Duration::from_nanos(now_ns.saturating_sub(flow.record.last_ns)).as_secs_f64();
+    let mut text =
+        format!("{waited}; of {known}, {matching} match{}", if *matching == 1 { "es" } else { "" });
+    if flows.len() < *matching {
+        let _ = write!(text, ", of which these are {}", flows.len());
+    }
+    text += "\n";
+    flows.iter().for_each(|flow| text += &flow_in_words(flow, age(flow)));
+    let objects: Vec<Value> = flows.iter().map(|flow| flow_object(flow, age(flow))).collect();
+    json!({
+        "v": 1,
+        "type": "wall.why",
+        "packet": null,
+        "waited_s": wait.as_secs_f64(),
+        "looked_at": looked_at,
+        "is_whole": is_whole,
+        "matching": matching,
+        "flows": objects,
+        "text": text,
+    })
+}
+
+/// A flow that the wall knows, for people.
+fn flow_in_words(flow: &KnownFlow, age: f64) -> String {
+    let record = &flow.record;
+    let last = match &flow.last {
+        None => "not judged yet".to_owned(),
+        Some((verdict, None)) => format!("{} by an earlier policy", past(*verdict)),
+        Some((verdict, Some(policy))) => {
+            format!("{}: {}", past(*verdict), basis_in_words(verdict.basis, policy))
+        }
+    };
+    let [there, back] = record.packets;
+    let mut text = format!("\n{} {} > {}\n", record.transport_name(), record.ends[0], record.ends[1]);
+    let mut line = |name: &str, value: &str| _ = writeln!(text, "  {name:<11} {value}");
+    line("last packet", &format!("{age:.1} s ago, {last}"));
+    line("packets", &format!("{there} there, {back} back"));
+    let app = record.verdict.protocol;
+    let over =
+        record.master().map(|master| format!(" over {}", master.name(Naming::Ndpi))).unwrap_or_default();
+    line(
+        "app",
+        &if app.is_unknown() { "not known".to_owned() } else { app.name(Naming::Ndpi).to_owned() + &over },
+    );
+    if !record.verdict.evidence.is_empty() {
+        line("told by", record.verdict.evidence);
+    }
+    if let Some(sni) = record.details.as_ref().and_then(|details| details.sni.as_deref()) {
+        line("sni", &wire::in_one_line(sni));
+    }
+    text
+}
+
+/// The same for programs.
+fn flow_object(flow: &KnownFlow, age: f64) -> Value {
+    let mut object = wall::report::object(&flow.record, Naming::Ndpi);
+    object["age_s"] = age.into();
+    if let Some((verdict, policy)) = &flow.last {
+        object["verdict"] = named(*verdict).into();
+        // Rules of an earlier policy have numbers that mean nothing any more.
+        object["basis"] = policy.as_ref().map_or(Value::Null, |policy| basis_object(verdict.basis, policy));
+    }
+    object
+}
+
+/// A verdict in a word, for programs.
+fn named(verdict: Verdict) -> &'static str {
+    if verdict.basis == Basis::Held { "held" } else { verdict.action.name() }
 }
 
 /// What a verdict rests on, for programs.
@@ -104,10 +197,10 @@ fn object(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result<V
         "v": 1,
         "type": "wall.why",
         "packet": packet,
-        "verdict": if evidence.verdict.basis == Basis::Held { "held" } else { evidence.verdict.action.name() },
+        "verdict": named(evidence.verdict),
         "basis": basis_object(evidence.verdict.basis, policy),
         "stateless": evidence.is_stateless,
-        "flow": evidence.flow.as_ref().map(|flow| wall::report::object(flow, dpi::protocol::Naming::Ndpi)),
+        "flow": evidence.flow.as_ref().map(|flow| wall::report::object(flow, Naming::Ndpi)),
         "facts": facts.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
         "rules": rules,
     }))

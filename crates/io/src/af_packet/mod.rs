@@ -7,6 +7,7 @@
 //! | `promiscuous` | whether it brings in frames for other stations; `false` unless set |
 //! | `outgoing` | whether frames that others on this machine send by the device come as well; `false` unless set |
 //! | `fanout` | 0 to 65535: apps and programs of the same number share the frames of the device, flow by flow |
+//! | `fanout_addresses` | shares them by addresses in place of flows: `{ key = 7, sockets = 4 }`; the socket that has joined as number k gets what an `rss` with `by = "addresses"`, this `key` and so many outputs puts out of its k-th |
 //! | `queue` | how much the socket's queues hold, `"512KB"`; `"4MB"` unless set, and no more than the system allows |
 //! | `delivered` | counts frames that the device has taken |
 //! | `copies` | counts frames that the kernel has copied, in both directions |
@@ -48,6 +49,7 @@
 
 mod control;
 mod datagrams;
+mod fanout;
 mod framing;
 mod intake;
 mod offload;
@@ -58,6 +60,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
+pub use fanout::FanoutAddresses;
 pub use framing::{Framing, Hardware, Peers};
 pub(crate) use offload::{complete_checksum, prepare_checksum};
 
@@ -92,6 +95,8 @@ pub struct AfPacket {
     pub outgoing: bool,
     /// The group that shares the frames of the device.
     pub fanout: Option<u16>,
+    /// How the group shares them by addresses; by flows without.
+    pub fanout_addresses: Option<FanoutAddresses>,
     /// How much the socket's queues hold.
     pub queue: Option<String>,
 }
@@ -164,7 +169,22 @@ impl Class for AfPacket {
     type App = Running;
 
     fn check(&self) -> Result<(), OptionError> {
-        OptionError::all([device::check_name("device", &self.device), self.queue_len().map(drop)])
+        let addresses = self.fanout_addresses.map_or(Ok(()), |addresses| {
+            if self.fanout.is_none() {
+                return Err(OptionError::new(
+                    "fanout_addresses",
+                    "says how a group shares frames, and `fanout` names none",
+                ));
+            }
+            let wrong = || {
+                OptionError::new(
+                    "fanout_addresses",
+                    format!("a group has 1 to {} sockets", fanout::SOCKETS_MAX),
+                )
+            };
+            (1..=fanout::SOCKETS_MAX).contains(&addresses.sockets).then_some(()).ok_or_else(wrong)
+        });
+        OptionError::all([device::check_name("device", &self.device), addresses, self.queue_len().map(drop)])
     }
 
     fn start(&self, setup: &mut Setup<'_>) -> Result<Running, OptionError> {
@@ -206,7 +226,7 @@ impl Class for AfPacket {
         old: &Self,
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
-        let of_group = |options: &Self| (options.fanout, options.outgoing);
+        let of_group = |options: &Self| (options.fanout, options.fanout_addresses, options.outgoing);
         if self.device != old.device || (of_group(self) != of_group(old) && old.fanout.is_some()) {
             return Ok(Reconfigured::NeedsRestart);
         }
@@ -249,7 +269,7 @@ impl AfPacket {
             socket.set_promiscuous(self.promiscuous).map_err(refused)?;
         }
         let joined = match self.fanout {
-            Some(group) if old.fanout.is_none() => socket.join(group, self.outgoing),
+            Some(_) if old.fanout.is_none() => socket.join(self),
             _ => Ok(()),
         };
         let done = joined.and_then(|()| socket.set_outgoing(self.outgoing));

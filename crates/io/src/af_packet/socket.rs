@@ -21,6 +21,10 @@ const PACKET_VNET_HDR: libc::c_int = 15;
 /// Keeps frames that leave by the device from a group (linux/if_packet.h): for its sockets, `PACKET_IGNORE_OUTGOING` means nothing.
 const PACKET_FANOUT_FLAG_IGNORE_OUTGOING: libc::c_uint = 0x4000;
 
+/// The sockets of a group share its frames by a program of classic BPF, and which program (linux/if_packet.h).
+const PACKET_FANOUT_CBPF: libc::c_uint = 6;
+const PACKET_FANOUT_DATA: libc::c_int = 22;
+
 /// A packet socket, bound to a device.
 #[derive(Debug)]
 pub(super) struct Socket {
@@ -115,9 +119,7 @@ impl Socket {
         if options.promiscuous {
             socket.set_promiscuous(true)?;
         }
-        if let Some(group) = options.fanout {
-            socket.join(group, options.outgoing)?;
-        }
+        socket.join(options)?;
         Ok(socket)
     }
 
@@ -253,11 +255,27 @@ impl Socket {
 
     /// Joins a group whose sockets share the frames of the device, for as long as the socket is open. All in it have to ask for the same
     /// `outgoing`; of other programs, few set the flag that keeps outgoing frames from the group.
-    pub(super) fn join(&self, group: u16, outgoing: bool) -> Result<(), OpenError> {
+    pub(super) fn join(&self, options: &AfPacket) -> Result<(), OpenError> {
+        let AfPacket { fanout: Some(group), outgoing, fanout_addresses, .. } = *options else {
+            return Ok(());
+        };
         let flag = if outgoing && !self.is_loopback { 0 } else { PACKET_FANOUT_FLAG_IGNORE_OUTGOING };
         let step = Step::Fanout { could_see_outgoing: !outgoing && !self.is_loopback };
-        let value = libc::c_uint::from(group) | (libc::PACKET_FANOUT_HASH | flag) << 16;
-        self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value).map_err(|error| OpenError { step, error })
+        let by = if fanout_addresses.is_some() { PACKET_FANOUT_CBPF } else { libc::PACKET_FANOUT_HASH };
+        let value = libc::c_uint::from(group) | (by | flag) << 16;
+        let joined = self.set(libc::SOL_PACKET, libc::PACKET_FANOUT, &value);
+        let shared = joined.and_then(|()| match fanout_addresses {
+            Some(addresses) => self.set_program(PACKET_FANOUT_DATA, &mut addresses.program()),
+            None => Ok(()),
+        });
+        shared.map_err(|error| OpenError { step, error })
+    }
+
+    /// Gives the group of the socket a program, in place of the one that it had.
+    fn set_program(&self, option: libc::c_int, program: &mut [libc::sock_filter]) -> io::Result<()> {
+        let len = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // The kernel copies the instructions.
+        self.set(libc::SOL_PACKET, option, &libc::sock_fprog { len, filter: program.as_mut_ptr() })
     }
 
     /// Lets frames in again.

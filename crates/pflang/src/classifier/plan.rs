@@ -324,7 +324,7 @@ fn plan<'a>(all: Flattened, atoms: Vec<Atom<'a>>, many: usize) -> Option<Plan<'a
         is_outside[flat.line] |= !is_found[flat.line];
     }
     let count = left.iter().filter(|left| **left).count();
-    let used: HashSet<Shape> =
+    let used: HashSet<Shape, RandomState> =
         (0..flats.len()).filter(|at| left[*at]).flat_map(|at| &shapes[at]).flatten().copied().collect();
     let is_one_switch = used.len() == 1 && used.iter().all(|shape| matches!(shape, Shape::Pieces(_)));
     // Of tests about one field of 32 bits the optimiser makes a switch as well, whose arms ask whether the arguments can be computed.
@@ -375,8 +375,10 @@ fn renumbered(before: &[u32], left: &[bool]) -> Vec<u32> {
 }
 
 /// By field: how many different ranges it is compared with.
-fn scores(flats: &[Flat]) -> HashMap<Dim, usize> {
-    let mut ranges: HashMap<Dim, HashSet<(u128, u128), RandomState>> = HashMap::new();
+type Scores = HashMap<Dim, usize, RandomState>;
+
+fn scores(flats: &[Flat]) -> Scores {
+    let mut ranges: HashMap<Dim, HashSet<(u128, u128), RandomState>, RandomState> = HashMap::default();
     for term in flats.iter().flat_map(|flat| &flat.terms) {
         for dim in term.dims() {
             ranges.entry(dim).or_default().extend(term.range_of(dim));
@@ -385,17 +387,17 @@ fn scores(flats: &[Flat]) -> HashMap<Dim, usize> {
     ranges.into_iter().map(|(dim, ranges)| (dim, ranges.len())).collect()
 }
 
-fn score(scores: &HashMap<Dim, usize>, dim: Dim) -> usize {
+fn score(scores: &Scores, dim: Dim) -> usize {
     scores.get(&dim).copied().unwrap_or(0)
 }
 
 /// The field by which a term differs from most others.
-fn best_dim(term: &Term, scores: &HashMap<Dim, usize>) -> Option<Dim> {
+fn best_dim(term: &Term, scores: &Scores) -> Option<Dim> {
     term.dims().filter(|dim| score(scores, *dim) >= MANY).max_by_key(|dim| (score(scores, *dim), *dim))
 }
 
 /// The table that a term belongs in.
-fn shape(term: &Term, scores: &HashMap<Dim, usize>) -> Option<Shape> {
+fn shape(term: &Term, scores: &Scores) -> Option<Shape> {
     let strong: Vec<Dim> = term.dims().filter(|dim| score(scores, *dim) >= MANY).collect();
     let best = best_dim(term, scores)?;
     if strong.len() == 1 {

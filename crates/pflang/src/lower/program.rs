@@ -16,6 +16,7 @@ use crate::syntax::ast::{Arith, ArithId, Ast, ExprId};
 use crate::syntax::fmt;
 use crate::syntax::program::{self, Call, Line, Program};
 use decide::LeafTable;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// A lowered program.
@@ -141,7 +142,7 @@ struct Clauses<'p> {
     options: &'p Options<'p>,
     clock: Clock,
     lowered: LoweredProgram,
-    ids: Ids,
+    ids: Ids<'p>,
 }
 
 /// A clause whose test has been lowered.
@@ -154,16 +155,18 @@ struct Begun<'p> {
 
 /// What has a number already.
 #[derive(Default)]
-struct Ids {
-    handlers: HashMap<String, u32>,
-    leaves: HashMap<(u32, Vec<ValueId>), u32>,
+struct Ids<'p> {
+    handlers: HashMap<&'p str, u32, RandomState>,
+    /// By handler: the leaf where it is called without arguments, or 0.
+    bare: Vec<u32>,
+    leaves: HashMap<(u32, Vec<ValueId>), u32, RandomState>,
     /// Arguments of clauses that are not lowered, by their text.
-    arguments: HashMap<String, ValueId>,
+    arguments: HashMap<String, ValueId, RandomState>,
 }
 
 impl<'p> Clauses<'p> {
     /// Adds a clause; gives where the headers are behind its test.
-    fn clause(&mut self, clause: &program::Clause, around: Option<Layers>) -> Result<Option<Layers>> {
+    fn clause(&mut self, clause: &'p program::Clause, around: Option<Layers>) -> Result<Option<Layers>> {
         let Begun { mut lowerer, before, test } = self.test(clause, around)?;
         lowerer.layers = lowerer.layers_behind(self.ast, clause, before);
         let (root, values) = match &clause.call {
@@ -196,7 +199,7 @@ impl<'p> Clauses<'p> {
     }
 
     /// The leaf of a clause that is not lowered. Headers are where packets begin.
-    fn leaf_by_itself(&mut self, call: &Call) -> Result<u32> {
+    fn leaf_by_itself(&mut self, call: &'p Call) -> Result<u32> {
         let values = call.arguments.iter().map(|&argument| self.argument_by_itself(argument));
         let values = values.collect::<Result<Vec<ValueId>>>()?;
         Ok(self.leaf(call, values))
@@ -225,22 +228,25 @@ impl<'p> Clauses<'p> {
     }
 
     /// The leaf where a handler is called with these values.
-    fn leaf(&mut self, call: &Call, values: Vec<ValueId>) -> u32 {
-        let Ids { handlers, leaves, .. } = &mut self.ids;
+    ///
+    /// PERF: a hundred thousand clauses have a handler each, mostly without arguments: nothing is copied for those but the name that is kept.
+    fn leaf(&mut self, call: &'p Call, values: Vec<ValueId>) -> u32 {
+        let Ids { handlers, bare, leaves, .. } = &mut self.ids;
         let next = handlers.len() as u32;
-        let handler = *handlers.entry(call.handler.clone()).or_insert(next);
+        let handler = *handlers.entry(&call.handler).or_insert(next);
         if handler == next {
             self.lowered.handlers.push(call.handler.clone());
+            bare.push(0);
         }
         let table = &mut self.lowered.leaves;
-        match leaves.get(&(handler, values.clone())) {
-            Some(leaf) => *leaf,
-            None => {
-                let leaf = table.add(handler, &values);
-                leaves.insert((handler, values), leaf);
-                leaf
+        if values.is_empty() {
+            let leaf = &mut bare[handler as usize];
+            if *leaf == 0 {
+                *leaf = table.add(handler, &[]);
             }
+            return *leaf;
         }
+        *leaves.entry((handler, values)).or_insert_with_key(|(_, values)| table.add(handler, values))
     }
 }
 

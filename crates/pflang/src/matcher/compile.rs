@@ -18,6 +18,7 @@ use crate::opt::Passes;
 use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Compiler {
     /// Compiles a pfmatch program: what is done with a packet, by the first clause whose test holds.
@@ -79,10 +80,10 @@ impl Compiler {
         let graph = read.graph(self)?;
         let LoweredProgram { leaves, handlers, tree, .. } = &read.lowered;
         let ready = self.ready(graph, leaves, &tree.pool);
-        let (decision, leaves) = ready.map_err(|error| Error::new(error, read.source.as_str().into()))?;
+        let (decision, leaves) = ready.map_err(|error| Error::new(error, Arc::clone(&read.source)))?;
         let inputs = read.program.ast.inputs.clone();
         let leaves = (leaves, read.lowered.leaves.reads_wire_len(&tree.pool));
-        let source = (read.source.clone(), self.linktype());
+        let source = (Arc::clone(&read.source), self.linktype());
         Ok(Matcher::new(source, decision, leaves, (handlers.clone(), inputs), Tables::None))
     }
 
@@ -94,7 +95,7 @@ impl Compiler {
         clock: Clock,
         without: Option<(&HashSet<u32>, &str)>,
     ) -> Option<Matcher> {
-        let Program { ast, lines } = &parsed.program;
+        let Program { ast, lines } = &*parsed.program;
         let none = HashSet::new();
         let unknown = without.map_or(&none, |(slots, _)| slots);
         let divided = Divided::program(self, ast, lines, unknown)?;
@@ -146,7 +147,7 @@ impl Compiler {
         };
         let (decision, values) = self.ready(graph, &leaves, &pool).ok()?;
         let values = (values, leaves.reads_wire_len(&pool));
-        let source = (parsed.source.clone(), self.linktype());
+        let source = (Arc::clone(&parsed.source), self.linktype());
         Some(Matcher::new(source, decision, values, (handlers, inputs), tables))
     }
 
@@ -164,10 +165,10 @@ impl Compiler {
     pub fn parts_of_match(&self, source: &str) -> Result<MatchParts, Error> {
         let parsed = self.parse_match(source)?;
         let (LoweredProgram { handlers, leaves, .. }, inputs) = match self.lowered_outside(&parsed) {
-            Some(lowered) => (lowered, parsed.program.ast.inputs),
+            Some(lowered) => (lowered, parsed.program.ast.inputs.clone()),
             None => {
                 let read = self.lower_match(parsed)?;
-                (read.lowered, read.program.ast.inputs)
+                (read.lowered, read.program.ast.inputs.clone())
             }
         };
         let mut with_arguments: Vec<u32> =
@@ -181,7 +182,7 @@ impl Compiler {
 
     /// What a program is lowered to whose clauses are looked up, if nothing is wrong with it.
     fn lowered_outside(&self, parsed: &ParsedMatch) -> Option<LoweredProgram> {
-        let Program { ast, lines } = &parsed.program;
+        let Program { ast, lines } = &*parsed.program;
         let none = HashSet::new();
         let divided = Divided::program(self, ast, lines, &none)?;
         divided.check(self, parsed.clock).ok()?;
@@ -219,7 +220,8 @@ impl Compiler {
             let test = test.map(|test| substituted.as_written(test));
             Error::new(Box::new(located(*found, &substituted)), source.into()).in_test(test)
         })?;
-        Ok(ParsedMatch { source: source.to_owned(), substituted, clock, program })
+        let (substituted, program) = (Arc::new(substituted), Arc::new(program));
+        Ok(ParsedMatch { source: source.into(), substituted, clock, program })
     }
 
     pub(crate) fn lower_match(&self, parsed: ParsedMatch) -> Result<ReadMatch, Error> {
@@ -268,13 +270,13 @@ pub struct MatchParts {
     pub inputs: Vec<String>,
 }
 
-/// A program that has been read, from [`Compiler::parse_match`].
+/// A program that has been read, from [`Compiler::parse_match`]. Clones are the same.
 #[derive(Clone)]
 pub struct ParsedMatch {
-    source: String,
-    substituted: Substituted,
+    source: Arc<str>,
+    substituted: Arc<Substituted>,
     pub(crate) clock: Clock,
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
 }
 
 impl ParsedMatch {
@@ -308,10 +310,10 @@ impl std::fmt::Debug for ParsedMatch {
 
 /// A program that has been read.
 pub(crate) struct ReadMatch {
-    source: String,
-    substituted: Substituted,
+    source: Arc<str>,
+    substituted: Arc<Substituted>,
     pub(crate) clock: Clock,
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     pub(crate) lowered: LoweredProgram,
 }
 
@@ -340,8 +342,7 @@ impl ReadMatch {
         let graph = self.graph_for(compiler, self.lowered.clauses.clone(), passes)?;
         let LoweredProgram { leaves, tree, .. } = &self.lowered;
         let with_values = leaves.in_graph(graph.graph(), &tree.pool);
-        with_values
-            .map_err(|error| Error::new(worded(error, whole(&self.source)), self.source.as_str().into()))
+        with_values.map_err(|error| Error::new(worded(error, whole(&self.source)), Arc::clone(&self.source)))
     }
 
     fn graph_for(

@@ -35,7 +35,7 @@ use wire::LinkType;
 pub struct Matcher(Arc<Inner>);
 
 struct Inner {
-    source: String,
+    source: Arc<str>,
     linktype: LinkType,
     /// Of a program whose clauses are looked up, the others.
     decision: Decision,
@@ -51,7 +51,7 @@ struct Inner {
 impl Matcher {
     /// Makes a program of its parts. `values_read_len` says whether an argument depends on the length on the wire.
     fn new(
-        (source, linktype): (String, LinkType),
+        (source, linktype): (Arc<str>, LinkType),
         decision: Decision,
         (leaves, values_read_len): (LeafValues, bool),
         (handlers, inputs): (Vec<String>, Vec<String>),

@@ -1,12 +1,16 @@
 //! Connections that were announced, until they come: what `state related` knows besides ICMP errors.
 //!
 //! An announcement counts where it names the host that sends it, and no port below 1024: nobody opens a way to somebody else, or to a service of the system (Netfilter's helpers refuse
-//! other hosts as well, unless `loose`). It is for the other end of the connection that it was made in alone, for one connection, and for a time. There are so many of a connection at
+//! other hosts as well, unless `loose`). It is for the other end of the connection that it was made in alone, for one connection, and for a time. Where the policy says so, media of SIP may be
+//! announced for any host, and come from any (Netfilter: `sip_direct_media=0`). There are so many of a connection at
 //! most, of which the oldest is forgotten, and so many of all, beyond which no more count.
 
 use flow::table::Slot;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use wire::ip::is_host;
 
 /// Announcements at most.
 const ALL_MAX: usize = 4096;
@@ -25,8 +29,8 @@ pub(super) struct Expected {
     /// Protocol over IP, and what else must be that of the flow that announced it.
     pub(super) protocol: u8,
     pub(super) vlans: [u16; 2],
-    /// Who begins it, from any port.
-    pub(super) from: IpAddr,
+    /// Who begins it, from any port; `None` for anybody.
+    pub(super) from: Option<IpAddr>,
     pub(super) to: SocketAddr,
 }
 
@@ -52,9 +56,11 @@ impl Expectations {
         self.expected.len()
     }
 
-    /// Adds what the host `sender` has announced in a flow.
+    /// Adds what the host `sender` has announced in a flow: for itself, or, where anybody may come, for any host.
     pub(super) fn add(&mut self, slot: Slot, expected: Expected, sender: IpAddr, now_ns: u64) {
-        if expected.to.ip() != sender || expected.to.port() < PORT_MIN {
+        let to = expected.to.ip();
+        let may_be = if expected.from.is_some() { to == sender } else { is_host(to) };
+        if !may_be || expected.to.port() < PORT_MIN {
             self.refused += 1;
             return;
         }
@@ -109,6 +115,43 @@ impl Expectations {
     }
 }
 
+/// Connections that anybody may begin. Workers of a wall share them: which of them sees one come depends on who begins it. Flows of two workers that have the same
+/// slot share what a flow may announce.
+#[derive(Debug, Default)]
+pub(crate) struct ForAnybody {
+    /// How many there are, so that flows which begin need not ask where there are none.
+    count: AtomicUsize,
+    all: Mutex<Expectations>,
+}
+
+impl ForAnybody {
+    pub(super) fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// As [`Expectations::add`]; says whether it counts.
+    #[must_use]
+    pub(super) fn add(&self, slot: Slot, expected: Expected, sender: IpAddr, now_ns: u64) -> bool {
+        self.with(|all| {
+            let refused = all.refused;
+            all.add(slot, expected, sender, now_ns);
+            all.refused == refused
+        })
+    }
+
+    /// As [`Expectations::take`], whoever begins it.
+    pub(super) fn take(&self, expected: &Expected, now_ns: u64) -> bool {
+        self.len() > 0 && self.with(|all| all.take(&Expected { from: None, ..*expected }, now_ns))
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Expectations) -> T) -> T {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut all);
+        self.count.store(all.len(), Ordering::Relaxed);
+        changed
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +162,7 @@ mod tests {
         let expected = |port: u16| Expected {
             protocol: 6,
             vlans: [0; 2],
-            from: "192.0.2.2".parse().unwrap(),
+            from: Some("192.0.2.2".parse().unwrap()),
             to: (sender, port).into(),
         };
         let slot = |index| Slot { index, generation: 1 };

@@ -19,14 +19,19 @@ mod announce;
 mod counts;
 mod evidence;
 mod expect;
+mod known;
 mod memo;
 mod names;
 mod state;
 
 pub use counts::{Count, Counts};
 pub use evidence::{Evidence, basis_in_words, basis_object};
+pub(crate) use expect::ForAnybody;
+pub use known::{FoundFlows, KnownFlow};
 
-use crate::policy::{Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, Undecided, categories};
+use crate::policy::{
+    Answer, Bucket, Input, Mode, NotIp, OnFault, Policy, Programs, SipMedia, Undecided, categories,
+};
 use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
 use dpi::Protocol;
@@ -192,6 +197,7 @@ pub struct Judge {
     states: States,
     /// Connections that others have announced, if rules ask for states.
     expectations: Option<Expectations>,
+    for_anybody: Arc<ForAnybody>,
     limits: Arc<[Bucket]>,
     /// Whether applications of the policy's own have payloads.
     has_payloads: bool,
@@ -276,6 +282,7 @@ impl Judge {
             has_payloads,
             states: States::new(spy.capacity()),
             expectations: policy.asks_for_states().then(Expectations::default),
+            for_anybody: Arc::default(),
             limits: limits(&policy),
             counts: Counts::of(&policy),
             can_hold: false,
@@ -329,6 +336,11 @@ impl Judge {
         if limits.len() == self.limits.len() {
             self.limits = limits;
         }
+    }
+
+    /// Shares connections that anybody may begin with other workers.
+    pub(crate) fn share_announced(&mut self, for_anybody: Arc<ForAnybody>) {
+        self.for_anybody = for_anybody;
     }
 
     /// The flow of a packet, as it stands, if one is there.
@@ -600,8 +612,12 @@ impl Judge {
             Answer::Open => self.left_open(packet, way, tag, scratch),
         };
         let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
-        if let (true, Some(sight)) = (goes_on, tag.sight) {
-            self.states.of(sight.slot).accept(sight.direction);
+        let Some(sight) = tag.sight else { return verdict };
+        let generation = self.generation;
+        let state = self.states.of(sight.slot);
+        state.note(verdict, generation);
+        if goes_on {
+            state.accept(sight.direction);
             let speaks = tag.protocol;
             if speaks == Protocol::FTP_CONTROL.number() || speaks == Protocol::SIP.number() {
                 self.note_announced(packet, sight, speaks);
@@ -613,15 +629,20 @@ impl Judge {
     /// A flow begins: perhaps another has announced it.
     #[inline]
     fn meet_expectation(&mut self, sight: Sighting, now_ns: u64) {
-        let Some(expectations) = self.expectations.as_mut().filter(|all| !all.is_empty()) else { return };
+        let Some(expectations) = &mut self.expectations else { return };
+        let anybody_counts = self.policy.settings().sip_media == SipMedia::Anywhere;
+        if expectations.is_empty() && !anybody_counts {
+            return;
+        }
         let Some(key) = self.spy.key(sight.slot) else { return };
         let expected = Expected {
             protocol: key.protocol(),
             vlans: key.vlans(),
-            from: key.src(sight.direction).ip(),
+            from: Some(key.src(sight.direction).ip()),
             to: key.dst(sight.direction),
         };
-        if expectations.take(&expected, now_ns) {
+        if expectations.take(&expected, now_ns) || anybody_counts && self.for_anybody.take(&expected, now_ns)
+        {
             self.states.of(sight.slot).announce();
         }
     }
@@ -636,27 +657,34 @@ impl Judge {
             return;
         }
         let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
-        let mut add = |protocol, to| {
-            let expected = Expected { protocol, vlans: key.vlans(), from: peer, to };
-            all.add(sight.slot, expected, sender, packet.time_ns);
+        let mut add = |protocol, from, to| {
+            let expected = Expected { protocol, vlans: key.vlans(), from, to };
+            if from.is_some() {
+                all.add(sight.slot, expected, sender, packet.time_ns);
+            } else if !self.for_anybody.add(sight.slot, expected, sender, packet.time_ns) {
+                all.refused += 1;
+            }
         };
         if speaks == Protocol::FTP_CONTROL.number() {
             let is_client = self.states.of(sight.slot).from(sight.direction) == 1;
-            announce::of_ftp(payload, is_client, sender).into_iter().for_each(|to| add(ip::TCP, to));
-            return;
+            let announced = announce::of_ftp(payload, is_client, sender);
+            return announced.into_iter().for_each(|to| add(ip::TCP, Some(peer), to));
         }
+        let is_direct = self.policy.settings().sip_media == SipMedia::Signalling;
+        let from = is_direct.then_some(peer);
         for mut to in announce::of_sip(payload) {
-            add(ip::UDP, to);
+            add(ip::UDP, from, to);
             // Reports of RTCP go to the next port (RFC 3550, 11).
             to.set_port(to.port().saturating_add(1));
-            add(ip::UDP, to);
+            add(ip::UDP, from, to);
         }
     }
 
-    /// Connections that were announced and have not come, and announcements that did not count.
+    /// Connections that were announced and have not come, with those of other workers that anybody may begin; and announcements that did not count.
     #[must_use]
     pub fn announced(&self) -> (usize, u64) {
-        self.expectations.as_ref().map_or((0, 0), |all| (all.len(), all.refused))
+        let announced = |all: &Expectations| (all.len() + self.for_anybody.len(), all.refused);
+        self.expectations.as_ref().map_or((0, 0), announced)
     }
 
     /// Judges a packet about whose flow rules ask.

@@ -1,5 +1,7 @@
 //! What a policy keeps of each flow, beside its table: who was let through, and which payloads were seen.
 
+use super::{Basis, Fault, Verdict};
+use crate::rules::Action;
 use flow::{Direction, Slot};
 
 /// Numbers of states, as rules are given them.
@@ -33,12 +35,61 @@ pub(super) struct FlowState {
     generation: u32,
     /// A bit for each application of the policy's own whose payload it has shown.
     own: u32,
+    /// What became of its last packet, as [`packed`]; 0 before the first.
+    last: u32,
+    /// Of the policy that said so: the low bits of its number.
+    policy: u16,
     flags: u8,
     /// Packets with payload that were compared.
     payloads: u8,
 }
 
+const _: () = assert!(size_of::<FlowState>() == 16);
+
+/// The number of the first rule, as [`packed`] has it: behind those of what else verdicts rest on.
+const FIRST_RULE: u32 = 16;
+
+/// A verdict as a number that is not 0: two bits for what became of a packet, the others for why.
+#[inline]
+fn packed(verdict: Verdict) -> u32 {
+    let basis = match verdict.basis {
+        Basis::Rule(rule) => FIRST_RULE.saturating_add(rule),
+        Basis::Default => 1,
+        Basis::Undecided => 2,
+        Basis::Held => 3,
+        Basis::NotIp => 4,
+        Basis::Fault(fault) => 5 + fault as u32,
+    };
+    basis << 2 | verdict.action as u32
+}
+
+fn unpacked(word: u32) -> Option<Verdict> {
+    let basis = match word >> 2 {
+        0 => return None,
+        1 => Basis::Default,
+        2 => Basis::Undecided,
+        3 => Basis::Held,
+        4 => Basis::NotIp,
+        number @ FIRST_RULE.. => Basis::Rule(number - FIRST_RULE),
+        number => Basis::Fault(*Fault::ALL.get(number as usize - 5)?),
+    };
+    let action = *[Action::Accept, Action::Reject, Action::Drop].get((word & 3) as usize)?;
+    Some(Verdict { action, basis })
+}
+
 impl FlowState {
+    /// Takes note of what becomes of a packet by the policy of this number.
+    #[inline]
+    pub(super) fn note(&mut self, verdict: Verdict, policy: u32) {
+        self.last = packed(verdict);
+        self.policy = policy as u16;
+    }
+
+    /// What became of its last packet, and whether the policy of this number has said so.
+    pub(super) fn last(&self, policy: u32) -> Option<(Verdict, bool)> {
+        Some((unpacked(self.last)?, self.policy == policy as u16))
+    }
+
     /// A packet of this direction goes on.
     #[inline]
     pub(super) fn accept(&mut self, direction: Direction) {
@@ -161,6 +212,11 @@ impl States {
         state
     }
 
+    /// The same, to be read.
+    pub(super) fn get(&self, slot: Slot) -> Option<&FlowState> {
+        self.0.get(slot.index as usize).filter(|state| state.generation == slot.generation)
+    }
+
     /// That of a flow that has been looked at, unless another has its slot.
     pub(super) fn known(&mut self, slot: Slot) -> Option<&mut FlowState> {
         self.0.get_mut(slot.index as usize).filter(|state| state.generation == slot.generation)
@@ -169,5 +225,26 @@ impl States {
     /// Payloads are compared anew.
     pub(super) fn forget_payloads(&mut self) {
         self.0.iter_mut().for_each(|state| (state.own, state.payloads) = (0, 0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_verdict_of_a_flow_is_kept() {
+        let mut bases = vec![Basis::Default, Basis::Undecided, Basis::Held, Basis::NotIp, Basis::Rule(0)];
+        bases.extend([Basis::Rule(100_000)].into_iter().chain(Fault::ALL.map(Basis::Fault)));
+        let mut state = FlowState::default();
+        assert_eq!(state.last(0), None);
+        for basis in bases {
+            for action in [Action::Accept, Action::Reject, Action::Drop] {
+                let verdict = Verdict { action, basis };
+                state.note(verdict, 70_000);
+                assert_eq!(state.last(70_000), Some((verdict, true)));
+                assert_eq!(state.last(70_001), Some((verdict, false)));
+            }
+        }
     }
 }

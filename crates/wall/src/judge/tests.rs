@@ -354,19 +354,58 @@ fn connections_that_ftp_announces_are_related() {
 }
 
 #[test]
+fn media_anywhere_end_with_the_policy_that_allows_them() {
+    let body = "v=0\r\nc=IN IP4 10.0.0.8\r\nm=audio 40000 RTP/AVP 0\r\n";
+    let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let invite = [talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite)];
+    let mut judge = judge(&format!("sip_media = 'anywhere'\n{}", rules(RELATED)));
+    assert_eq!(letters_in(&mut judge, &invite, Way::default(), 1), "a");
+    assert_eq!(judge.announced(), (2, 0));
+    judge.set_policy(Arc::new(Policy::read(&rules(RELATED), Path::new("")).unwrap()));
+    let frame = talk("10.0.0.3:6000 > 10.0.0.8:40000", "udp", "media");
+    let packet = Packet { frame: &frame, linktype: LinkType::EN10MB, time_ns: SECOND, wire_len: 60 };
+    let mut verdicts = [Verdict::NONE];
+    judge.burst(&[packet], Way::default(), &mut verdicts);
+    assert_eq!(verdicts[0].action, Action::Drop);
+}
+
+#[test]
 fn media_that_sip_announces_are_related() {
     let invite = |address: &str| {
         let body = format!("v=0\r\nc=IN IP4 {address}\r\nm=audio 40000 RTP/AVP 0\r\n");
         format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
     };
-    for (address, expected) in [("10.0.0.9", "aaadd"), ("10.0.0.8", "adddd")] {
-        let frames = [
+    let media = |address: &str| {
+        [
             talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite(address)),
             talk("10.0.0.2:6000 > 10.0.0.9:40000", "udp", "media"),
             talk("10.0.0.2:6001 > 10.0.0.9:40001", "udp", "report"),
             talk("10.0.0.2:6000 > 10.0.0.9:40002", "udp", "media"),
             talk("10.0.0.3:6000 > 10.0.0.9:40000", "udp", "media"),
-        ];
-        assert_eq!(letters(&rules(RELATED), &frames), expected, "{address}");
+        ]
+    };
+    for (address, expected) in [("10.0.0.9", "aaadd"), ("10.0.0.8", "adddd")] {
+        assert_eq!(letters(&rules(RELATED), &media(address)), expected, "{address}");
+    }
+    // Where the policy says so, also for other hosts than those that signal, and from such.
+    let anywhere = format!("sip_media = 'anywhere'\n{}", rules(RELATED));
+    assert_eq!(letters(&anywhere, &media("10.0.0.9")), "aaadd", "once, whoever comes first");
+    let thirds = |announced: &str, to: &str| {
+        [
+            talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite(announced)),
+            talk(&format!("10.0.0.3:6000 > {to}"), "udp", "media"),
+            talk(&format!("{to} > 10.0.0.3:6000"), "udp", "media"),
+        ]
+    };
+    for (announced, to, signalling, expected) in [
+        ("10.0.0.8", "10.0.0.8:40000", "add", "aaa"),
+        ("10.0.0.8", "10.0.0.7:40000", "add", "add"),
+        ("10.0.0.8", "10.0.0.8:40002", "add", "add"),
+        // A call that is put on hold, and a group, are no hosts (RFC 3264, 8.4).
+        ("0.0.0.0", "0.0.0.0:40000", "add", "add"),
+        ("224.0.0.9", "224.0.0.9:40000", "add", "add"),
+    ] {
+        assert_eq!(letters(&rules(RELATED), &thirds(announced, to)), signalling, "{announced} {to}");
+        assert_eq!(letters(&anywhere, &thirds(announced, to)), expected, "{announced} {to}");
     }
 }

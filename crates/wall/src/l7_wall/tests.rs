@@ -1,4 +1,5 @@
 use super::*;
+use crate::control::Explained;
 use crate::judge::Prepared;
 use std::path::Path;
 use testkit::packet::Packet as Text;
@@ -141,4 +142,40 @@ fn another_policy_and_the_end_lose_nothing_uncounted() {
     drop(rig);
     let counts = control.told().counts;
     assert_eq!((counts.undecided.packets, counts.packets(Action::Drop)), (3, 0));
+}
+
+#[test]
+fn who_asks_about_packets_that_do_not_come_is_told_which_flows_are_known() {
+    let text = "dpi = 'own'\nflows.max = 1000\nrules = '''\nudp => drop\ntcp port 8022 => accept\n'''";
+    let (mut rig, control) = wall(text);
+    let ask = |rig: &mut Rig, filter: &str| {
+        let filter = pflang::Compiler::new(LinkType::EN10MB).compile(filter).unwrap();
+        let (asking, patience) = (control.clone(), std::time::Duration::from_millis(200));
+        let asked = std::thread::spawn(move || asking.explain_next(vec![filter], patience));
+        while !asked.is_finished() {
+            rig.breathe();
+        }
+        match asked.join().unwrap() {
+            Explained::Silent(found) => found,
+            Explained::Packet(evidence, _) => panic!("{evidence:?}"),
+        }
+    };
+    for filter in ["host 10.0.0.9 and tcp port 8022", "src host 10.0.0.2", "tcp dst port 8022"] {
+        let found = ask(&mut rig, filter);
+        assert_eq!((found.matching, found.looked_at, found.is_whole), (1, 1, true), "{filter}: {found:?}");
+        let flow = &found.flows[0];
+        assert_eq!(flow.record.packets, [2, 1], "{filter}");
+        let (verdict, by) = flow.last.as_ref().unwrap();
+        assert_eq!(*verdict, Verdict { action: Action::Accept, basis: Basis::Rule(1) });
+        assert!(by.as_ref().is_some_and(|policy| Arc::ptr_eq(policy, &control.policy())));
+    }
+    for filter in ["udp", "host 10.0.0.3", "tcp port 4001"] {
+        let found = ask(&mut rig, filter);
+        assert_eq!((found.matching, found.flows.len(), found.looked_at), (0, 0, 1), "{filter}");
+    }
+    // Rules of a policy that is not in force any more have numbers that mean nothing.
+    control.hand_over(Prepared::new(policy("dpi = 'own'\nrules = 'otherwise => drop'"), &[LinkType::EN10MB]));
+    let found = ask(&mut rig, "tcp");
+    assert!(matches!(found.flows[0].last, Some((Verdict { action: Action::Accept, .. }, None))), "{found:?}");
+    rig.report();
 }

@@ -39,7 +39,8 @@ pub use limit::Rate;
 pub use problem::{Code, Problem};
 pub use rules::{Needs, Rule};
 pub use settings::{
-    Faults, Flows, Hold, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, Undecided,
+    Faults, Flows, Hold, Identify, Mode, NotIp, OnFault, PolicyTest, Records, Rejects, Settings, SipMedia,
+    Undecided,
 };
 pub(crate) use vocabulary::{Input, Vocabulary};
 
@@ -51,9 +52,21 @@ use pflang::{Compiler, Dialect, Limits, LinkType, LookedUp, Matcher};
 use rules::{Known, Program};
 use sets::Sets;
 use settings::{App, File, SetSource};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
+
+/// Rules from which on two threads compile the programs that they become.
+const RULES_OF_THREADS: usize = 4096;
+
+/// What a compilation gives, and the milliseconds that it has taken.
+fn timed<T>(compile: impl FnOnce() -> T) -> (T, f64) {
+    let begin = Instant::now();
+    let compiled = compile();
+    (compiled, begin.elapsed().as_secs_f64() * 1e3)
+}
 
 /// The handler of what a program leaves open.
 const OPEN: &str = "open";
@@ -373,27 +386,44 @@ impl Policy {
     fn compile_anew(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
         let compiler = self.compiler(linktype);
         let parsed = compiler.parse_match(&self.program.text)?;
-        let inputs = &self.program.vocabulary.inputs;
-        let mut build_ms = [0.0; 3];
-        let mut timed = |place: usize, compile: &dyn Fn() -> Result<Matcher, pflang::Error>| {
-            let begin = Instant::now();
-            let matcher = compile();
-            build_ms[place] = begin.elapsed().as_secs_f64() * 1e3;
-            matcher
+        // What rules ask besides packets: every policy has `flow_count`, which few rules name.
+        let asked = |input: &&Input| **input != Input::FlowCount || self.program.text.contains("flow_count");
+        let inputs: Vec<Input> = self.program.vocabulary.inputs.iter().filter(asked).copied().collect();
+        let named = |is_unknown: fn(Input) -> bool| -> Vec<String> {
+            inputs.iter().filter(|input| is_unknown(**input)).map(|input| input.name()).collect()
         };
-        let without = |is_unknown: fn(Input) -> bool| {
-            let unknown: Vec<String> =
-                inputs.iter().filter(|input| is_unknown(**input)).map(|input| input.name()).collect();
+        let unknown_early = named(Input::is_of_identification);
+        let unknown_stateless = named(|input| !input.is_of_packet());
+        let whole = || timed(|| compiler.compile_parsed(&parsed));
+        let without = |unknown: &[String]| {
             let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
-            compiler.compile_parsed_without(&parsed, &unknown, OPEN)
+            timed(|| compiler.compile_parsed_without(&parsed, &unknown, OPEN))
         };
-        let whole = timed(0, &|| compiler.compile_parsed(&parsed))?;
-        let is_asked = inputs.iter().any(|input| input.is_of_identification());
-        let early = match is_asked {
-            true => Some(timed(1, &|| without(Input::is_of_identification))?),
-            false => None,
+        // Programs without the same numbers are the same program.
+        let others = || {
+            let stateless = (!unknown_stateless.is_empty()).then(|| without(&unknown_stateless));
+            let is_another = !unknown_early.is_empty() && unknown_early != unknown_stateless;
+            (is_another.then(|| without(&unknown_early)), stateless)
         };
-        let stateless = timed(2, &|| without(|input| !input.is_of_packet()))?;
+        let has_others = !unknown_stateless.is_empty();
+        let ((whole, whole_ms), (early, stateless)) =
+            match has_others && self.program.rules.len() >= RULES_OF_THREADS {
+                true => thread::scope(|scope| {
+                    let others = scope.spawn(others);
+                    (whole(), others.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                }),
+                false => (whole(), others()),
+            };
+        let whole = whole?;
+        let (stateless, stateless_ms) = match stateless {
+            Some((stateless, ms)) => (stateless?, ms),
+            None => (whole.clone(), 0.0),
+        };
+        let (early, early_ms) = match early {
+            Some((early, ms)) => (Some(early?), ms),
+            None => ((!unknown_early.is_empty()).then(|| stateless.clone()), 0.0),
+        };
+        let build_ms = [whole_ms, early_ms, stateless_ms];
         let graph = stateless.graph();
         let is_open =
             matches!(graph.node(graph.root), Node::Leaf(leaf) if *leaf != pflang::internals::ir::REJECT);

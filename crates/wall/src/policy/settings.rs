@@ -82,6 +82,16 @@ pub struct Faults {
     pub table_full: OnFault,
 }
 
+/// Between which hosts media may go that SIP announces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SipMedia {
+    /// Those that signal: each announces its own address alone, for the other.
+    #[default]
+    Signalling,
+    /// From any to any that is announced.
+    Anywhere,
+}
+
 /// Who identifies flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identify {
@@ -201,6 +211,8 @@ pub struct Settings {
     pub faults: Faults,
     /// Who identifies flows.
     pub dpi: Identify,
+    /// Between which hosts media may go that SIP announces.
+    pub sip_media: SipMedia,
     /// How flows are followed.
     pub flows: Flows,
     /// How rejected flows are told.
@@ -219,6 +231,7 @@ impl Default for Settings {
             not_ip: NotIp::default(),
             faults: Faults::default(),
             dpi: Identify::default(),
+            sip_media: SipMedia::default(),
             flows: Flows::default(),
             rejects: Rejects::default(),
             records: Records::default(),
@@ -313,6 +326,10 @@ impl Reader<'_> {
                     let choices =
                         [("auto", Identify::Auto), ("own", Identify::Own), ("ndpi", Identify::Ndpi)];
                     self.choice(value, &choices, &mut settings.dpi);
+                }
+                "sip_media" => {
+                    let choices = [("signalling", SipMedia::Signalling), ("anywhere", SipMedia::Anywhere)];
+                    self.choice(value, &choices, &mut settings.sip_media);
                 }
                 "rules" => {
                     has_rules = true;
@@ -707,6 +724,7 @@ const TOP: &[&str] = &[
     "undecided",
     "not_ip",
     "dpi",
+    "sip_media",
     "rules",
     "fail",
     "flows",

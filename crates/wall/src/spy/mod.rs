@@ -35,6 +35,7 @@ use flow::{Decoded, Direction, Key, NoFlow, Packet, Seen, Tracker};
 use identify::is_silent;
 use look::{Look, Phase};
 use risks::Risks;
+use std::ops::Range;
 use std::sync::Arc;
 use wire::ip::protocol as ip;
 
@@ -320,6 +321,16 @@ impl Spy {
     pub fn record(&self, slot: Slot) -> Option<Record> {
         let (key, flow) = (self.tracker.table().key(slot)?, self.tracker.flow(slot)?);
         Some(self.books.record(&key, &flow.stats(), &flow.value, End::None))
+    }
+
+    /// How many parts [`Spy::flows_in`] can look at.
+    pub(crate) fn flow_parts(&self) -> usize {
+        self.tracker.table().buckets()
+    }
+
+    /// The flows in these parts of the table: the slot and the key of each.
+    pub(crate) fn flows_in(&self, parts: Range<usize>) -> impl Iterator<Item = (Slot, Key)> {
+        self.tracker.table().iter_in(parts).map(|(slot, key, _)| (slot, key))
     }
 
     /// The key of a flow that is there.

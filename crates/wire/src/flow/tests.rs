@@ -214,6 +214,46 @@ const FAMILIES: [(&str, Family); 9] = [
 ];
 const FLOWS_PER_FAMILY: u32 = 1 << 14;
 
+/// The same by addresses alone, of families in which these differ.
+fn values_of_addresses(key: u64, family: Family) -> Vec<FlowHash> {
+    let hasher = FlowHasher::new(key);
+    (0..FLOWS_PER_FAMILY).map(|n| hasher.addresses(&family(n).frame())).collect()
+}
+
+#[test]
+fn addresses_that_differ_in_little_spread_evenly() {
+    for (name, family) in FAMILIES.into_iter().filter(|(name, _)| !name.starts_with("ports")) {
+        for key in [0, 1, KEY, u64::MAX] {
+            let hashes = values_of_addresses(key, family);
+            check_spread(name, hashes.iter().map(|hash| hash.value as u32 & 255), 256);
+            check_spread(name, hashes.iter().map(|hash| (hash.value >> 24) as u32 & 255), 256);
+            check_spread(name, hashes.iter().map(|hash| (hash.value >> 56) as u32), 256);
+            for buckets in [2, 3, 7, 100, 1000] {
+                check_spread(name, hashes.iter().map(|hash| hash.bucket(buckets)), buckets);
+            }
+            let distinct: HashSet<u64> = hashes.iter().map(|hash| hash.value).collect();
+            assert!(hashes.len() - distinct.len() <= 2, "{name}");
+        }
+    }
+}
+
+#[test]
+fn addresses_are_hashed_for_both_directions_and_whatever_is_between_them() {
+    let hasher = FlowHasher::new(KEY);
+    let mut seen = HashSet::new();
+    for flow in flows() {
+        let there = hasher.addresses(&flow.frame());
+        assert_eq!(there.layer, Layer::Network);
+        assert_eq!(there.value >> 32, u64::from(hasher.address_hash().of(flow.src.0, flow.dst.0)));
+        let other_ports = Flow { src: (flow.src.0, 9), ..flow };
+        for same in [flow.back().frame(), other_ports.frame(), tagged(&flow.frame(), &[7, 8])] {
+            assert_eq!(hasher.addresses(&same), there);
+        }
+        seen.insert(there.value);
+    }
+    assert_eq!(seen.len(), FLOWS);
+}
+
 fn values(key: u64, family: Family) -> Vec<FlowHash> {
     let hasher = FlowHasher::new(key);
     (0..FLOWS_PER_FAMILY).map(|n| hasher.packet(&family(n).packet()).unwrap()).collect()

@@ -5,13 +5,14 @@ use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::syntax::fmt;
 use crate::syntax::program::{self, Program};
+use std::sync::Arc;
 
 /// A program, clause by clause.
 pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Explanation, Error> {
     compiler.parts_of_match(source)?;
     let parsed = compiler.parse_match(source)?;
     let text = parsed.text().to_owned();
-    let Program { mut ast, lines } = parsed.program;
+    let Program { mut ast, lines } = Arc::unwrap_or_clone(parsed.program);
     let first = Line { depth: 0, text: "the first decides whose test holds:".to_owned() };
     let canonical = canonical(&mut ast, &lines);
     let (linktype, is_program) = (compiler.linktype(), true);
