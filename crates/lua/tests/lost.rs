@@ -61,6 +61,53 @@ fn an_app_that_loses_packets_again_and_again_stays_down() {
     assert_eq!(failures(&format!("{APPS}{text}"), None), 4);
 }
 
+#[test]
+fn a_field_native_of_an_app_in_lua_does_not_hide_what_it_loses() {
+    let apps = APPS.replace("({}, { __index = Hoard })", "({ native = 1 }, { __index = Hoard })");
+    assert!(apps.contains("native = 1"));
+    let text = "
+        engine.main { done = function () return starts == 4 end, no_report = true }
+        engine.main { duration = 0.05, no_report = true }
+        assert(starts == 4 and tonumber(require('core.counter').read(engine.lost)) == 1200, starts)";
+    assert_eq!(failures(&format!("{apps}{text}"), None), 4);
+}
+
+/// An app that takes 3000 packets, which another app or a timer frees, and then fails twice.
+const SHARED: &str = "
+local starts, taken, shared = 0, 0, {}
+local function free_all ()
+   for i = #shared, 1, -1 do packet.free(table.remove(shared)) end
+end
+local Give, Take = {}, {}
+function Give:new () starts = starts + 1 return setmetatable({}, { __index = Give }) end
+function Give:pull ()
+   if taken < 3000 then
+      for _ = 1, 100 do table.insert(shared, packet.allocate()) end
+      taken = taken + 100
+   elseif #shared == 0 and starts < 3 then
+      error('done')
+   end
+end
+function Take:new () return setmetatable({}, { __index = Take }) end
+function Take:pull () if BY_APP then free_all() end end
+if not BY_APP then timer.activate(timer.new('free', free_all, 1e6, 'repeating')) end
+local c = config.new()
+config.app(c, 'give', Give)
+config.app(c, 'take', Take)
+engine.configure(c)
+local give_up = engine.now() + 20
+engine.main { done = function () return starts == 3 or engine.now() > give_up end, no_report = true }
+assert(starts == 3 and tonumber(require('core.counter').read(engine.lost)) == 0, starts)
+";
+
+/// 3000 packets are more than a quarter, but none of them is gone.
+#[test]
+fn packets_that_others_have_freed_are_not_lost() {
+    for by_app in ["true", "false"] {
+        assert_eq!(failures(&SHARED.replace("BY_APP", by_app), None), 2);
+    }
+}
+
 /// An app that fails when it is started again, with 300 packets.
 const STARTS: &str = "
 local starts = 0

@@ -463,6 +463,13 @@ functions! {
         core.set_starting(None);
         Ok(0)
     };
+    // How many packets are in links, or with apps.
+    in_use = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        let count = unsafe { (*call.core).in_use() };
+        call.push_number(count as f64);
+        Ok(1)
+    };
     // Takes an app, and perhaps a number to begin with anew. Returns how many packets it has taken from the free ones, less those it has freed.
     taken = |call| {
         let name = call.text(1, "an app")?;
