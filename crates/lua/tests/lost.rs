@@ -142,6 +142,53 @@ fn what_an_app_takes_as_it_starts_and_frees_as_it_stops_is_counted() {
     assert!(failures(&format!("{STARTS}{text}"), Some(sandbox)) >= 29);
 }
 
+/// An app that fails when it is told of its link, as it is started again: with 300 packets, of which it frees one as it stops.
+const LINKS: &str = "
+local counter = require('core.counter')
+local starts, stops = 0, 0
+local Give, Take = {}, {}
+function Give:new () return setmetatable({}, { __index = Give }) end
+function Give:pull () link.transmit(self.output.output, packet.allocate()) end
+function Take:new ()
+   starts = starts + 1
+   return setmetatable({ kept = {}, is_first = starts == 1, shm = { seen = { counter } } }, { __index = Take })
+end
+function Take:link ()
+   if self.is_first then return end
+   for i = 1, 300 do self.kept[i] = packet.allocate() end
+   error('not now')
+end
+function Take:push () error('first') end
+function Take:stop ()
+   stops = stops + 1
+   if not self.is_first then packet.free(self.kept[1]) end
+end
+local c = config.new()
+config.app(c, 'give', Give)
+config.app(c, 'take', Take)
+config.link(c, 'give.output -> take.input')
+engine.configure(c)
+";
+
+#[test]
+fn what_an_app_takes_as_it_is_linked_is_counted() {
+    let text = "
+        engine.main { done = function () return starts == 5 end, no_report = true }
+        engine.main { duration = 0.05, no_report = true }
+        local lost = tonumber(counter.read(engine.lost))
+        assert(starts == 5 and stops == 5 and lost == 4 * 299, lost)
+        assert(not require('core.shm').exists('apps/take'))";
+    assert_eq!(failures(&format!("{LINKS}{text}"), None), 5);
+    let text = "
+        engine.main { done = function () return starts == 30 end, no_report = true }
+        assert(stops >= 29)
+        local kept = {}
+        pcall(function () while true do kept[#kept + 1] = packet.allocate() end end)
+        assert(#kept > 3900, #kept)";
+    let sandbox = Sandbox { packets: 4000, ..Sandbox::default() };
+    assert!(failures(&format!("{LINKS}{text}"), Some(sandbox)) >= 29);
+}
+
 #[test]
 fn in_a_sandbox_the_packets_of_an_app_that_failed_are_used_again() {
     let text = "

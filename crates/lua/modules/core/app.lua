@@ -401,12 +401,8 @@ local function lose (held, abandon, instance)
    return held
 end
 
--- Takes down the app that has raised an error. If it was none, or apps are not started again, the error goes on.
-local function take_down (message)
-   local name, traceback = native.failed_app()
-   local instance = name and app.app_table[name]
-   if not instance or not native.restart_first or outages[name] then error(message, 0) end
-   native.failure_told()
+-- Stops an instance that has failed, and counts the packets that it had as lost. Returns how many.
+local function discard (name, instance)
    if instance.stop then
       native.enter(name)
       pcall(instance.stop, instance)
@@ -416,6 +412,16 @@ local function take_down (message)
    local is_native = instance.relink and instance.native
    local held = lose(is_native and 0 or has(name), instance.abandon, instance)
    if instance.shm then pcall(shm.delete_frame, instance.shm) end
+   return held
+end
+
+-- Takes down the app that has raised an error. If it was none, or apps are not started again, the error goes on.
+local function take_down (message)
+   local name, traceback = native.failed_app()
+   local instance = name and app.app_table[name]
+   if not instance or not native.restart_first or outages[name] then error(message, 0) end
+   native.failure_told()
+   local held = discard(name, instance)
    local info = app.configuration.apps[name]
    local outage = { class = info.class, arg = info.arg, delay = books[name].delay, ran = C.get_monotonic_time() - books[name].since }
    outages[name] = outage
@@ -446,7 +452,11 @@ local function start_again (name, outage)
             instance[direction][one.port] = one.link
             table.insert(instance[direction], one.link)
             operations.book_link(name, direction, one.link)
-            if instance.link then instance:link(direction, one.port) end
+            if instance.link then
+               native.enter(name)
+               instance:link(direction, one.port)
+               native.enter(nil)
+            end
          end
       end
       books[name].delay = outage.delay
@@ -456,10 +466,14 @@ local function start_again (name, outage)
       outages[name] = nil
       return
    end
-   app.app_table[name] = stand_in
+   -- It has changed the graph, and is not there any more.
+   if outages[name] ~= outage then error(why, 0) end
    native.failure_told()
    outage.ran = nil
-   local held = lose(native.taken(name), outage.class.abandon)
+   -- It has become an instance, and failed later; or it has not.
+   local instance = app.app_table[name]
+   local held = instance ~= stand_in and discard(name, instance) or lose(has(name), outage.class.abandon)
+   app.app_table[name] = stand_in
    failed_again(name, outage, "does not start: "..tostring(why), "", held)
    app.compute_breathe_order()
 end
