@@ -189,6 +189,40 @@ fn what_an_app_takes_as_it_is_linked_is_counted() {
     assert!(failures(&format!("{LINKS}{text}"), Some(sandbox)) >= 29);
 }
 
+/// An app that takes 900 packets as it is started again, starts another app meanwhile, fails to start a third, and then fails itself.
+#[test]
+fn in_a_sandbox_only_the_app_that_fails_to_start_loses_its_packets() {
+    let text = "
+        local starts, kept, whose = 0, {}, nil
+        local function keep () for _ = 1, 300 do kept[#kept + 1] = packet.allocate() end end
+        local App, Guest, Bad = {}, {}, {}
+        local alone, with_guest, with_bad = config.new(), config.new(), config.new()
+        function Guest:new () whose = packet.from_string('guest') return setmetatable({}, { __index = Guest }) end
+        function Bad:new () error('never') end
+        function App:new ()
+           starts = starts + 1
+           if starts == 2 then
+              keep()
+              local ok, why = pcall(engine.configure, with_bad)
+              assert(not ok and why:find('never', 1, true), why)
+              keep()
+              engine.configure(with_guest)
+              keep()
+              error('not now')
+           end
+           return setmetatable({}, { __index = App })
+        end
+        function App:pull () if starts == 1 then error('first') end end
+        for _, c in ipairs { alone, with_guest, with_bad } do config.app(c, 'app', App) end
+        config.app(with_guest, 'guest', Guest)
+        config.app(with_bad, 'bad', Bad)
+        engine.configure(alone)
+        engine.main { done = function () return starts == 3 end, no_report = true }
+        assert(packet.length(whose) == 5 and #kept == 900, #kept)
+        for i, p in ipairs(kept) do assert(not pcall(packet.length, p), i) end";
+    assert_eq!(failures(text, Some(Sandbox { packets: 4000, ..Sandbox::default() })), 2);
+}
+
 #[test]
 fn in_a_sandbox_the_packets_of_an_app_that_failed_are_used_again() {
     let text = "

@@ -59,6 +59,9 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "own_name\0");
     call.push_number(core.packets_max as f64);
     set_field(call, "packets_max\0");
+    // A handler for `xpcall`, which keeps the calls that led to an error.
+    call.push_handler();
+    set_field(call, "on_error\0");
     if let Some(sandbox) = &core.options.sandbox {
         call.push_table();
         call.push_number(sandbox.packets as f64);
