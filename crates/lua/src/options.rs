@@ -16,7 +16,7 @@ pub struct Options {
     pub shm_root: Option<PathBuf>,
     /// The classes of native apps that programs can use.
     pub registry: engine::Registry,
-    /// Packets that there can be, in links and in hand: a million, unless this or the sandbox says fewer.
+    /// Packets that there can be, in links and in hand: a million, or what this or the sandbox says if that is fewer.
     pub packets: Option<usize>,
     /// What the code may do, if it is not trusted.
     pub sandbox: Option<Sandbox>,

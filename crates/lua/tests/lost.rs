@@ -61,6 +61,53 @@ fn an_app_that_loses_packets_again_and_again_stays_down() {
     assert_eq!(failures(&format!("{APPS}{text}"), None), 4);
 }
 
+#[test]
+fn a_field_native_of_an_app_in_lua_does_not_hide_what_it_loses() {
+    let apps = APPS.replace("({}, { __index = Hoard })", "({ native = 1 }, { __index = Hoard })");
+    assert!(apps.contains("native = 1"));
+    let text = "
+        engine.main { done = function () return starts == 4 end, no_report = true }
+        engine.main { duration = 0.05, no_report = true }
+        assert(starts == 4 and tonumber(require('core.counter').read(engine.lost)) == 1200, starts)";
+    assert_eq!(failures(&format!("{apps}{text}"), None), 4);
+}
+
+/// An app that takes 3000 packets, which another app or a timer frees, and then fails twice.
+const SHARED: &str = "
+local starts, taken, shared = 0, 0, {}
+local function free_all ()
+   for i = #shared, 1, -1 do packet.free(table.remove(shared)) end
+end
+local Give, Take = {}, {}
+function Give:new () starts = starts + 1 return setmetatable({}, { __index = Give }) end
+function Give:pull ()
+   if taken < 3000 then
+      for _ = 1, 100 do table.insert(shared, packet.allocate()) end
+      taken = taken + 100
+   elseif #shared == 0 and starts < 3 then
+      error('done')
+   end
+end
+function Take:new () return setmetatable({}, { __index = Take }) end
+function Take:pull () if BY_APP then free_all() end end
+if not BY_APP then timer.activate(timer.new('free', free_all, 1e6, 'repeating')) end
+local c = config.new()
+config.app(c, 'give', Give)
+config.app(c, 'take', Take)
+engine.configure(c)
+local give_up = engine.now() + 20
+engine.main { done = function () return starts == 3 or engine.now() > give_up end, no_report = true }
+assert(starts == 3 and tonumber(require('core.counter').read(engine.lost)) == 0, starts)
+";
+
+/// 3000 packets are more than a quarter, but none of them is gone.
+#[test]
+fn packets_that_others_have_freed_are_not_lost() {
+    for by_app in ["true", "false"] {
+        assert_eq!(failures(&SHARED.replace("BY_APP", by_app), None), 2);
+    }
+}
+
 /// An app that fails when it is started again, with 300 packets.
 const STARTS: &str = "
 local starts = 0
@@ -93,6 +140,87 @@ fn what_an_app_takes_as_it_starts_and_frees_as_it_stops_is_counted() {
     let text = "engine.main { done = function () return starts == 30 end, no_report = true }";
     let sandbox = Sandbox { packets: 4000, ..Sandbox::default() };
     assert!(failures(&format!("{STARTS}{text}"), Some(sandbox)) >= 29);
+}
+
+/// An app that fails when it is told of its link, as it is started again: with 300 packets, of which it frees one as it stops.
+const LINKS: &str = "
+local counter = require('core.counter')
+local starts, stops = 0, 0
+local Give, Take = {}, {}
+function Give:new () return setmetatable({}, { __index = Give }) end
+function Give:pull () link.transmit(self.output.output, packet.allocate()) end
+function Take:new ()
+   starts = starts + 1
+   return setmetatable({ kept = {}, is_first = starts == 1, shm = { seen = { counter } } }, { __index = Take })
+end
+function Take:link ()
+   if self.is_first then return end
+   for i = 1, 300 do self.kept[i] = packet.allocate() end
+   error('not now')
+end
+function Take:push () error('first') end
+function Take:stop ()
+   stops = stops + 1
+   if not self.is_first then packet.free(self.kept[1]) end
+end
+local c = config.new()
+config.app(c, 'give', Give)
+config.app(c, 'take', Take)
+config.link(c, 'give.output -> take.input')
+engine.configure(c)
+";
+
+#[test]
+fn what_an_app_takes_as_it_is_linked_is_counted() {
+    let text = "
+        engine.main { done = function () return starts == 5 end, no_report = true }
+        engine.main { duration = 0.05, no_report = true }
+        local lost = tonumber(counter.read(engine.lost))
+        assert(starts == 5 and stops == 5 and lost == 4 * 299, lost)
+        assert(not require('core.shm').exists('apps/take'))";
+    assert_eq!(failures(&format!("{LINKS}{text}"), None), 5);
+    let text = "
+        engine.main { done = function () return starts == 30 end, no_report = true }
+        assert(stops >= 29)
+        local kept = {}
+        pcall(function () while true do kept[#kept + 1] = packet.allocate() end end)
+        assert(#kept > 3900, #kept)";
+    let sandbox = Sandbox { packets: 4000, ..Sandbox::default() };
+    assert!(failures(&format!("{LINKS}{text}"), Some(sandbox)) >= 29);
+}
+
+/// An app that takes 900 packets as it is started again, starts another app meanwhile, fails to start a third, and then fails itself.
+#[test]
+fn in_a_sandbox_only_the_app_that_fails_to_start_loses_its_packets() {
+    let text = "
+        local starts, kept, whose = 0, {}, nil
+        local function keep () for _ = 1, 300 do kept[#kept + 1] = packet.allocate() end end
+        local App, Guest, Bad = {}, {}, {}
+        local alone, with_guest, with_bad = config.new(), config.new(), config.new()
+        function Guest:new () whose = packet.from_string('guest') return setmetatable({}, { __index = Guest }) end
+        function Bad:new () error('never') end
+        function App:new ()
+           starts = starts + 1
+           if starts == 2 then
+              keep()
+              local ok, why = pcall(engine.configure, with_bad)
+              assert(not ok and why:find('never', 1, true), why)
+              keep()
+              engine.configure(with_guest)
+              keep()
+              error('not now')
+           end
+           return setmetatable({}, { __index = App })
+        end
+        function App:pull () if starts == 1 then error('first') end end
+        for _, c in ipairs { alone, with_guest, with_bad } do config.app(c, 'app', App) end
+        config.app(with_guest, 'guest', Guest)
+        config.app(with_bad, 'bad', Bad)
+        engine.configure(alone)
+        engine.main { done = function () return starts == 3 end, no_report = true }
+        assert(packet.length(whose) == 5 and #kept == 900, #kept)
+        for i, p in ipairs(kept) do assert(not pcall(packet.length, p), i) end";
+    assert_eq!(failures(text, Some(Sandbox { packets: 4000, ..Sandbox::default() })), 2);
 }
 
 #[test]

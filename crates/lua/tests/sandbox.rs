@@ -218,6 +218,25 @@ fn packets_have_what_programs_need() {
     run(text).expect("packets");
 }
 
+/// The lesser of two limits holds: that of the program, and that of its sandbox.
+#[test]
+fn a_program_has_as_many_packets_as_both_limits_allow() {
+    let text = b"local n = 0
+        local ok, why = pcall(function () while true do packet.allocate() n = n + 1 end end)
+        assert(n == 2000 and why:find(arg[1], 1, true), n .. why)";
+    for (ours, sandboxes, why) in [(2000, 4000, "no memory for more packets"), (4000, 2000, "has them all")] {
+        let folder = Scratch::new();
+        let options = Options {
+            shm_root: Some(folder.path("shm")),
+            packets: Some(ours),
+            sandbox: Some(Sandbox { packets: sandboxes, ..Sandbox::default() }),
+            ..Options::default()
+        };
+        let vm = Vm::new(&options).expect("a state");
+        vm.run_text(text, "=limits", &[why.to_owned()]).unwrap_or_else(|error| panic!("{ours}: {error}"));
+    }
+}
+
 #[test]
 fn a_graph_of_untrusted_and_native_apps_runs() {
     let text = r#"

@@ -320,7 +320,8 @@ app.enable_tick()
 local GONE_MAX = 1 / 4
 local gone = 0
 
--- How many packets an app has, by what it has received, taken, sent and freed.
+-- How many packets an app has, by what it has received and sent, and what its own turns have taken and freed. Others may have freed some of these: a
+-- timer, or an app that shares a table with it.
 local function has (name)
    local book = books[name]
    local sum = native.taken(name) + book.gone
@@ -378,15 +379,40 @@ local function failed_again (name, outage, message, traceback, held)
       outage.due = math.huge
       fate = ("not started again, since apps that failed have lost the memory of %d packets, of %d that there can be"):format(gone, native.packets_max)
    end
-   local lost = held and held > 0 and ("; %d packet%s that it had %s lost"):format(held, held == 1 and "" or "s", held == 1 and "is" or "are") or ""
+   local lost = held > 0 and ("; %d packet%s that it had %s lost"):format(held, held == 1 and "" or "s", held == 1 and "is" or "are") or ""
    tell("error: app `%s`: %s%s%s\nnote: app `%s` is %s%s", name, tostring(message), traceback ~= "" and "\n" or "", traceback, name, fate, lost)
 end
 
--- Counts packets that an app had when it failed. In a sandbox, `abandon` has made them free again, and says how many.
+-- How many packets are in use and in no link. A worker of several does not know: packets come from others and go to them.
+local function outside_of_links ()
+   if app.workers > 1 then return math.huge end
+   local count = native.in_use()
+   for _, l in pairs(app.link_table) do count = count - link.nreadable(l) end
+   return math.max(0, count)
+end
+
+-- Counts packets that an app had when it failed, and returns how many: what `has` says, at most those that are outside of links. In a sandbox,
+-- `abandon` makes them free again.
 local function lose (held, abandon, instance)
-   local regained = native.sandbox and abandon and abandon(instance) or 0
+   held = math.max(0, math.min(held, outside_of_links()))
    if held > 0 then counter.add(app.lost, held) end
-   gone = gone + math.max(0, held - regained)
+   local regained = native.sandbox and abandon and abandon(instance) or 0
+   gone = math.min(gone + math.max(0, held - regained), outside_of_links())
+   return held
+end
+
+-- Stops an instance that has failed, and counts the packets that it had as lost. Returns how many.
+local function discard (name, instance)
+   if instance.stop then
+      native.enter(name)
+      pcall(instance.stop, instance)
+      native.enter(nil)
+   end
+   -- What native apps take and free is not in these books.
+   local is_native = instance.relink and instance.native
+   local held = lose(is_native and 0 or has(name), instance.abandon, instance)
+   if instance.shm then pcall(shm.delete_frame, instance.shm) end
+   return held
 end
 
 -- Takes down the app that has raised an error. If it was none, or apps are not started again, the error goes on.
@@ -395,15 +421,7 @@ local function take_down (message)
    local instance = name and app.app_table[name]
    if not instance or not native.restart_first or outages[name] then error(message, 0) end
    native.failure_told()
-   if instance.stop then
-      native.enter(name)
-      pcall(instance.stop, instance)
-      native.enter(nil)
-   end
-   -- What native apps take and free is not in these books.
-   local held = instance.native and 0 or has(name)
-   lose(held, instance.abandon, instance)
-   if instance.shm then pcall(shm.delete_frame, instance.shm) end
+   local held = discard(name, instance)
    local info = app.configuration.apps[name]
    local outage = { class = info.class, arg = info.arg, delay = books[name].delay, ran = C.get_monotonic_time() - books[name].since }
    outages[name] = outage
@@ -434,7 +452,11 @@ local function start_again (name, outage)
             instance[direction][one.port] = one.link
             table.insert(instance[direction], one.link)
             operations.book_link(name, direction, one.link)
-            if instance.link then instance:link(direction, one.port) end
+            if instance.link then
+               native.enter(name)
+               instance:link(direction, one.port)
+               native.enter(nil)
+            end
          end
       end
       books[name].delay = outage.delay
@@ -444,11 +466,14 @@ local function start_again (name, outage)
       outages[name] = nil
       return
    end
-   app.app_table[name] = stand_in
+   -- It has changed the graph, and is not there any more.
+   if outages[name] ~= outage then error(why, 0) end
    native.failure_told()
    outage.ran = nil
-   local held = native.taken(name)
-   lose(held, outage.class.abandon)
+   -- It has become an instance, and failed later; or it has not.
+   local instance = app.app_table[name]
+   local held = instance ~= stand_in and discard(name, instance) or lose(has(name), outage.class.abandon)
+   app.app_table[name] = stand_in
    failed_again(name, outage, "does not start: "..tostring(why), "", held)
    app.compute_breathe_order()
 end

@@ -13,8 +13,8 @@ local link = require("core.link")
 local packet = require("core.packet")
 local timer = require("core.timer")
 local core = native.core
-local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type =
-   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type
+local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
+   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
 local write = io.write
 
 local sandbox = {}
@@ -58,8 +58,8 @@ local uses = ffi.new("uint32_t[?]", SLOTS)
 local unused, nunused = ffi.new("int32_t[?]", SLOTS), SLOTS
 -- By slot: the instance of an app that has taken the packet, or 0 for the program itself.
 local owners = ffi.new("uint32_t[?]", SLOTS)
--- The instance whose code runs, and the one that began last.
-local running, instances = 0, 0
+-- The instance whose code runs, the one whose `new` runs or has failed, and the one that began last.
+local running, starting, instances = 0, 0, 0
 for i = 0, SLOTS - 1 do unused[i] = SLOTS - 1 - i end
 
 local methods, handle_mt = {}, { __metatable = "packet" }
@@ -300,12 +300,21 @@ local function make_counters (shm)
    end
 end
 
--- Calls a function of an instance.
+-- Calls a function of an instance, perhaps from within another's.
 local function as (number, f, ...)
+   local outer = running
    running = number
    local result = f(...)
-   running = 0
+   running = outer
    return result
+end
+
+-- Calls a function of the engine, which runs and starts instances. Afterwards the same code runs as before, also if one of them has failed.
+local function run_engine (f, ...)
+   local outer, outer_start = running, starting
+   local ok, why = xpcall(f, native.on_error, ...)
+   running, starting = outer, outer_start
+   if not ok then error(why, 0) end
 end
 
 -- Takes all packets from an instance. What it has given to others without a link goes as well: their handles lead nowhere from now on.
@@ -419,20 +428,24 @@ local function wrapper_of (class)
    local wrapper = wrappers[class]
    if wrapper then return wrapper end
    wrapper = {}
-   -- The last instance has not become one.
+   -- An instance has not become one. Returns how many packets it had.
    function wrapper.abandon ()
       running = 0
-      return take_packets(instances)
+      return starting > 0 and take_packets(starting) or 0
    end
    function wrapper.new (_, arg)
+      starting = 0
       local new = function_of(class, "new") or error("a class has no function `new`", 0)
       instances = instances + 1
       local number = instances
+      starting = number
       local inner = as(number, new, class, arg)
       if type(inner) ~= "table" or getmetatable(inner) == "packet" or getmetatable(inner) == "link" then
          error("`new` returns no table", 0)
       end
-      return instance_of(number, class, inner)
+      local instance = instance_of(number, class, inner)
+      starting = 0
+      return instance
    end
    -- Whether there are such methods.
    for _, name in ipairs { "pull", "tick", "reconfig" } do wrapper[name] = function_of(class, name) and true or nil end
@@ -596,7 +609,7 @@ function engine.configure (c)
    for name, worker in next, engine.placement do
       if type(worker) == "number" then app.placement[name] = worker end
    end
-   app.configure(new)
+   run_engine(app.configure, new)
    show()
 end
 
@@ -616,7 +629,7 @@ end
 
 function engine.breathe ()
    outside_of_apps(2)
-   app.breathe()
+   run_engine(app.breathe)
 end
 
 function engine.main (options)
@@ -634,7 +647,7 @@ function engine.main (options)
       for _, name in ipairs { "showload", "showlinks", "showapps" } do given.report[name] = options.report[name] and true or nil end
    end
    settings()
-   app.main(given)
+   run_engine(app.main, given)
 end
 
 function counters.create (_, initial) return { c = tonumber(initial) or 0 } end

@@ -115,9 +115,10 @@ impl Core {
             failure: None,
             options: options.clone(),
             fence: limits.map(Fence::new),
-            packets_max: (options.sandbox.as_ref().map(|sandbox| sandbox.packets))
-                .or(options.packets)
-                .map_or(MAX_PACKETS, |packets| packets.min(MAX_PACKETS)),
+            packets_max: [options.packets, options.sandbox.as_ref().map(|sandbox| sandbox.packets)]
+                .into_iter()
+                .flatten()
+                .fold(MAX_PACKETS, usize::min),
             shm_root,
             own_name,
             pools: Vec::new(),

@@ -59,6 +59,9 @@ pub(super) fn push_table(call: &mut Call) {
     set_field(call, "own_name\0");
     call.push_number(core.packets_max as f64);
     set_field(call, "packets_max\0");
+    // A handler for `xpcall`, which keeps the calls that led to an error.
+    call.push_handler();
+    set_field(call, "on_error\0");
     if let Some(sandbox) = &core.options.sandbox {
         call.push_table();
         call.push_number(sandbox.packets as f64);
@@ -462,6 +465,13 @@ functions! {
         core.failures += 1;
         core.set_starting(None);
         Ok(0)
+    };
+    // How many packets are in links, or with apps.
+    in_use = |call| {
+        // SAFETY: the engine lives, and nobody changes this.
+        let count = unsafe { (*call.core).in_use() };
+        call.push_number(count as f64);
+        Ok(1)
     };
     // Takes an app, and perhaps a number to begin with anew. Returns how many packets it has taken from the free ones, less those it has freed.
     taken = |call| {

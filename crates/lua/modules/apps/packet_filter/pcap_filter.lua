@@ -24,10 +24,12 @@ M.PcapFilter = PcapFilter
 function PcapFilter:new (conf)
    assert(conf.filter, "PcapFilter conf.filter parameter missing")
    conntrack.define(conf.state_table)
+   -- Bursts are matched and moved as one, but where each packet is looked at.
+   local is_single = conf.state_table or package.loaded["core.checked"]
+   local compiled = not is_single and compiler.compile(conf.filter, "EN10MB", "code")
    return setmetatable({
-      accept_fn = pf.compile_filter(conf.filter, { native = conf.native or false }),
-      -- Bursts are matched and moved as one, but where each packet is looked at.
-      compiled = not (conf.state_table or package.loaded["core.checked"]) and compiler.compile(conf.filter, "EN10MB", "code"),
+      accept_fn = compiled and compiler.predicate(compiled, conf.filter) or pf.compile_filter(conf.filter, { native = conf.native or false }),
+      compiled = compiled,
       state_table = conf.state_table or false,
       shm = { rxerrors = { counter }, sessions_established = { counter } },
    }, self)
