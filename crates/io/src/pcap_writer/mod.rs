@@ -495,8 +495,10 @@ impl Running {
 
     /// Empties the file, unless that is done.
     fn clear(&mut self) {
-        if let Err(error) = self.target.begin() {
-            self.error = Some(format!("{}: cannot be emptied: {error}", self.target.path().display()));
+        if self.error.is_none()
+            && let Err(error) = self.target.begin()
+        {
+            self.error = Some(format!("{}: cannot be written: {error}", self.target.path().display()));
         }
     }
 
@@ -507,12 +509,6 @@ impl Running {
             self.is_blank = true;
         }
         self.flush_at_last();
-        // A file system may write only then.
-        if self.error.is_none()
-            && let Err(error) = self.target.close()
-        {
-            self.fail(&error);
-        }
     }
 
     /// Whether there is room for more packets, or they are dropped.
@@ -571,7 +567,7 @@ impl Running {
             self.begun = Begun { record, sent, since };
             self.fail(&io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
         }
-        if let Err(error) = self.target.end() {
+        if let Err(error) = self.target.end(&Patience::endless()) {
             self.fail(&error);
         }
     }
