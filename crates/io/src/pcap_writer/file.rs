@@ -129,6 +129,10 @@ impl Target {
         self.is_regular
     }
 
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
     pub(super) fn is_begun(&self) -> bool {
         self.is_begun
     }
@@ -187,7 +191,7 @@ impl Target {
         {
             self.written += buffer.take(progress.taken) as u64;
             self.packed += progress.len;
-            self.is_frame_open = self.compression.is_some();
+            self.is_frame_open = self.is_compressed();
         }
         Ok(())
     }
@@ -245,7 +249,7 @@ impl Target {
 
     /// Bytes of the file that were written.
     pub(super) fn len(&self) -> u64 {
-        if self.compression.is_some() { self.packed } else { self.written }
+        if self.is_compressed() { self.packed } else { self.written }
     }
 }
 

@@ -19,8 +19,8 @@
 //! whether it counts micro- or nanoseconds, and what it says of frame check sequences, are those of the first packet. In pcapng, each interface of each capture,
 //! and each device (`af_packet`, `tap`), becomes one with its name.
 //!
-//! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When
-//! writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a
+//! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second; to a compressed file not after
+//! a tick, since each block is compressed by itself. When writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a
 //! whole packet.
 //!
 //! The file is locked (`flock`), and emptied only when the whole graph has started. A graph that is refused, such as one that
@@ -362,7 +362,9 @@ impl App for Running {
 
     fn tick(&mut self, io: &mut Io<'_>) {
         let is_idle = !std::mem::take(&mut self.is_busy);
-        if self.output.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
+        // Of slow traffic, a member of gzip for each packet would be longer than the packets.
+        let flushes_idle = is_idle && !self.output.target.is_compressed();
+        if self.output.due_ns.is_some_and(|due_ns| flushes_idle || io.now_ns >= due_ns) {
             self.output.flush(&self.counters);
         } else if self.output.blocked_since.is_some() {
             self.output.write(&mut Patience::none(), &self.counters);

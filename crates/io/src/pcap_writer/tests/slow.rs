@@ -255,6 +255,25 @@ fn one_path_after_the_other() {
     }
 }
 
+/// Packets that come one by one are compressed together, those of a second.
+#[test]
+fn slow_traffic_is_compressed_as_well() {
+    let scratch = Scratch::new();
+    let [plain, packed] = ["out.pcap", "out.pcap.gz"].map(|name| {
+        let out = scratch.path(name);
+        let mut rig = Rig::new(writer(&out), &["input"], &[]);
+        for number in 0..200 {
+            rig.send("input", [number; 200]);
+            // Each is followed by ticks without packets.
+            (0..5).for_each(|_| rig.advance(1_000_000));
+        }
+        drop(rig);
+        assert_eq!(records(&out).len(), 200, "{name}");
+        out.metadata().unwrap().len()
+    });
+    assert!(packed * 10 < plain, "{packed} bytes, {plain} without compression");
+}
+
 /// A compressed capture goes on as any other: what comes later is a member or frame of its own.
 #[test]
 fn a_compressed_capture_goes_on() {
