@@ -27,7 +27,7 @@
 use crate::shared::bytecode::Bytecode;
 use crate::shared::filtering::{LANES, compile, compiler, select, warning};
 use crate::shared::linktype::{self, Compiled};
-use crate::shared::set_files::SetFiles;
+use crate::shared::set_files::{Seen, SetFiles};
 use engine::shm::Counter;
 use engine::{App, Class, Io, OptionError, Packet, Ports, Reconfigured, Reporting, Review, Roles, Setup};
 use serde::de::Error as _;
@@ -71,7 +71,7 @@ impl PartialEq for Filter {
         self.filter == other.filter
             && self.bytecode == other.bytecode
             && self.linktype == other.linktype
-            && self.files.seen(self.texts()) == other.files.seen(other.texts())
+            && self.seen_files() == other.seen_files()
     }
 }
 
@@ -81,9 +81,10 @@ impl Filter {
         Filter { filter: Some(filter.into()), bytecode: None, linktype: None, files: SetFiles::default() }
     }
 
-    /// The texts that may name files.
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        self.filter.as_deref().into_iter().chain(self.bytecode.as_deref())
+    /// How the files looked that are named: sets in the filter, or the program.
+    fn seen_files(&self) -> &[Seen] {
+        let program = self.bytecode.as_deref().and_then(|text| text.strip_prefix('@'));
+        self.files.seen_with(self.filter.as_deref(), program)
     }
 }
 
@@ -148,7 +149,7 @@ impl Class for Filter {
     }
 
     fn review(&self) -> Result<Review, OptionError> {
-        self.files.seen(self.texts());
+        self.seen_files();
         let deciding = linktype::compile(self, self.linktype.as_deref())?;
         let warnings = match &deciding {
             Deciding::Text(filter) => warning("filter", filter),
@@ -430,10 +431,14 @@ mod tests {
                 "{text}"
             );
         }
-        let before = program(&format!("@{}", path.display()));
-        assert!(before.check().is_ok() && before == program(&format!("@{}", path.display())));
-        scratch.file("arp.bpf", b"1,6 0 0 0");
-        assert!(before != program(&format!("@{}", path.display())), "a reload reads it again");
+        // A name with all that ends the name of a set, too.
+        for name in ["arp.bpf", "arp, no @{ip} or ip6"] {
+            let text = format!("@{}", scratch.file(name, arp.as_bytes()).display());
+            let before = program(&text);
+            assert!(before.check().is_ok() && before == program(&text), "{name}");
+            scratch.file(name, b"1,6 0 0 0");
+            assert!(before != program(&text), "{name}: a reload reads it again");
+        }
     }
 
     /// As the kernel shows it: the tag is beside the bytes, and they are as they were afterwards.

@@ -25,7 +25,16 @@ pub(crate) struct Seen {
 impl SetFiles {
     /// Looks at the files that these texts name, unless that was done.
     pub(crate) fn seen<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> &[Seen] {
-        self.0.get_or_init(|| texts.into_iter().flat_map(paths).map(Seen::of).collect())
+        self.seen_with(texts, None)
+    }
+
+    /// Looks at the files that these texts name, and at one of this path, whatever characters that has, unless that was done.
+    pub(crate) fn seen_with<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t str>,
+        file: Option<&'t str>,
+    ) -> &[Seen] {
+        self.0.get_or_init(|| texts.into_iter().flat_map(paths).chain(file).map(Seen::of).collect())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Compression of an output.
 //!
 //! ```text
-//!   gzip   a member for each MiB of records, which ends where a record ends
-//!   zstd   one frame, in which a block ends behind each MiB of records
+//!   gzip   a member for each MiB of records, which ends where a record ends (of `put_part`: a member for each part)
+//!   zstd   one frame, in which a block ends behind each MiB of records (of `put_part`: behind each part)
 //! ```
 //! So a file that takes no more, because the disk is full say, can be cut back to such a place, and is sound: of zstd, with an empty last block behind
 //! it, and without a checksum of the whole, which nobody knows then.

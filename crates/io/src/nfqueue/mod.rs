@@ -399,10 +399,12 @@ impl Running {
     /// What stands for the device that a packet came by, or else leaves by.
     fn interface(&mut self, devices: [u32; 2]) -> u32 {
         let Some(index) = devices.into_iter().find(|&index| index != 0) else { return 0 };
-        *self
-            .interfaces
-            .entry(index)
-            .or_insert_with(|| device::name_of(index).map_or(0, |name| interfaces::number_of_device(&name)))
+        *self.interfaces.entry(index).or_insert_with(|| {
+            let Some(name) = device::name_of(index) else { return 0 };
+            let interface = interfaces::number_of_device(&name);
+            engine::note_kernel_index(interface, index);
+            interface
+        })
     }
 
     /// Answers the packets of an input.

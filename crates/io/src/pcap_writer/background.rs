@@ -21,7 +21,18 @@ pub(super) struct BackgroundWriter {
     /// `None` when no more will come.
     blocks: Option<Sender<Arc<Vec<u8>>>>,
     progress: Receiver<io::Result<Progress>>,
+    /// `None` once it has ended.
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread has told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Told {
+    Nothing,
+    /// Some of what it was given is in the file.
+    Progress(Progress),
+    /// The file has its end, and was closed.
+    End,
 }
 
 /// What has come into a file since that was asked last.
@@ -42,6 +53,7 @@ impl BackgroundWriter {
         let (blocks, given) = channel();
         let (tell, progress) = channel();
         let serve = move || {
+            use_all_cores();
             let told = |progress| drop(tell.send(Ok(progress)));
             if let Err(error) = serve(sink, compression, &given, told) {
                 let _ = tell.send(Err(error));
@@ -58,27 +70,31 @@ impl BackgroundWriter {
         }
     }
 
-    /// What has become of the blocks since this was asked last; `None` if nothing has. To wait for it, some of them must not be in the file yet.
-    pub(super) fn progress(&self, waits: bool) -> Option<io::Result<Progress>> {
+    /// Has the file ended behind the blocks so far: no more will come.
+    pub(super) fn end(&mut self) {
+        self.blocks = None;
+    }
+
+    /// What the thread has told since it was asked last. To wait for it, some of the blocks must not be in the file yet, or no more may come.
+    pub(super) fn progress(&mut self, waits: bool) -> io::Result<Told> {
         let told = if waits {
             self.progress.recv().map_err(|_| TryRecvError::Disconnected)
         } else {
             self.progress.try_recv()
         };
         match told {
-            Ok(told) => Some(told),
-            Err(TryRecvError::Empty) => None,
-            // It says how it ends, unless it panics.
+            Ok(progress) => progress.map(Told::Progress),
+            Err(TryRecvError::Empty) => Ok(Told::Nothing),
+            // It has ended: because no more will come, or by an error, which it has told, or a panic.
             Err(TryRecvError::Disconnected) => {
-                Some(Err(io::Error::other("the thread that writes has failed")))
+                let is_sound = self.thread.take().is_none_or(|thread| thread.join().is_ok());
+                if is_sound && self.blocks.is_none() {
+                    Ok(Told::End)
+                } else {
+                    Err(io::Error::other("the thread that writes has failed"))
+                }
             }
         }
-    }
-
-    /// Waits until the file has its end, and says how long that is.
-    pub(super) fn end(mut self) -> io::Result<u64> {
-        self.blocks = None;
-        self.progress.iter().try_fold(0, |len, told| Ok(len + told?.len))
     }
 }
 
@@ -87,6 +103,15 @@ impl Drop for BackgroundWriter {
     fn drop(&mut self) {
         self.blocks = None;
         self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Lets this thread run on all cores that the process has: from a worker that starts it, it inherits that one's core. Where this is not allowed, it
+/// stays there.
+fn use_all_cores() {
+    let first_thread = rustix::process::getpid();
+    if let Ok(all) = rustix::thread::sched_getaffinity(Some(first_thread)) {
+        let _ = rustix::thread::sched_setaffinity(None, &all);
     }
 }
 
@@ -101,7 +126,7 @@ fn serve(
         while let Ok(block) = blocks.recv() {
             write_plain(&mut sink, block, &told)?;
         }
-        return Ok(());
+        return sink.flush();
     };
     let mut packer = Packer::new(compression);
     let mut packed = Vec::new();
@@ -116,7 +141,7 @@ fn serve(
     packer.end(&mut packed)?;
     sink.write_all(&packed)?;
     told(Progress { taken: 0, len: packed.len() as u64 });
-    Ok(())
+    sink.flush()
 }
 
 /// Writes a block, and tells after each call how much of it the file has: when the disk is full, its records count up to there.

@@ -3,7 +3,7 @@
 //! One that is being read by the same process is refused. One that was created here, and never begun, is removed again. A pipe is written to as far as
 //! it has room; a regular file by a thread of its own.
 
-use super::background::BackgroundWriter;
+use super::background::{BackgroundWriter, Told};
 use super::buffer::Buffer;
 use crate::held::{Doomed, is_same};
 use capture::{Compression, NameHint, NoFolder};
@@ -31,7 +31,7 @@ pub(super) struct Target {
     written: u64,
     /// How long they are, compressed, in a file that is.
     packed: u64,
-    /// Whether something compressed was written that has no end yet.
+    /// Whether something compressed was written that has no end yet. Nothing more is written before it has one.
     is_frame_open: bool,
 }
 
@@ -129,20 +129,25 @@ impl Target {
         self.is_regular
     }
 
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
     pub(super) fn is_begun(&self) -> bool {
         self.is_begun
     }
 
-    /// Removes what is in the file and not ours, and gets ready to write.
+    /// Gets ready to write, and then removes what is in the file and not ours: what was there is lost only if the file can be written.
     pub(super) fn begin(&mut self) -> io::Result<()> {
-        if self.is_regular {
-            if !self.is_begun {
-                self.opened.empty()?;
+        if self.is_regular && self.thread.is_none() {
+            if self.is_frame_open {
+                self.cut(0)?;
             }
-            if self.thread.is_none() {
-                let sink = Shared(Arc::clone(&self.opened));
-                self.thread = Some(BackgroundWriter::start(sink, self.compression)?);
-            }
+            let sink = Shared(Arc::clone(&self.opened));
+            self.thread = Some(BackgroundWriter::start(sink, self.compression)?);
+        }
+        if self.is_regular && !self.is_begun {
+            self.opened.empty()?;
         }
         self.is_begun = true;
         Ok(())
@@ -179,26 +184,33 @@ impl Target {
 
     /// Hands blocks to the thread, and learns what has become of those before.
     fn write_behind(&mut self, buffer: &mut Buffer, patience: &Patience) -> io::Result<()> {
-        let Some(thread) = &self.thread else { return Ok(()) };
+        let Some(thread) = &mut self.thread else { return Ok(()) };
         buffer.hand_over().for_each(|block| thread.write(block));
         while buffer.unsent() > 0
-            && let Some(progress) = thread.progress(!patience.0.is_zero())
+            && let Told::Progress(progress) = thread.progress(!patience.0.is_zero())?
         {
-            let progress = progress?;
             self.written += buffer.take(progress.taken) as u64;
             self.packed += progress.len;
-            self.is_frame_open = true;
+            self.is_frame_open = self.is_compressed();
         }
         Ok(())
     }
 
-    /// Waits until all that the thread was given is in the file, with the end of what is compressed.
-    pub(super) fn end(&mut self) -> io::Result<()> {
-        if let Some(thread) = self.thread.take() {
-            self.packed += thread.end()?;
-            self.is_frame_open = false;
+    /// Has the thread write the end of what is compressed, and close the file, which has all blocks. Returns whether that is done; without patience, it is
+    /// to be asked again.
+    pub(super) fn end(&mut self, patience: &Patience) -> io::Result<bool> {
+        while let Some(thread) = &mut self.thread {
+            thread.end();
+            match thread.progress(!patience.0.is_zero())? {
+                Told::Nothing => return Ok(false),
+                Told::Progress(progress) => self.packed += progress.len,
+                Told::End => {
+                    self.thread = None;
+                    self.is_frame_open = false;
+                }
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Notes `bytes` more bytes of whole records in the file.
@@ -211,35 +223,33 @@ impl Target {
         if !self.is_regular {
             return false;
         }
-        (self.written, self.packed) = (0, 0);
+        (self.written, self.packed, self.is_frame_open) = (0, 0, false);
         self.cut(0).is_ok()
     }
 
-    /// What the system says when a file is closed, which it stays open for.
-    pub(super) fn close(&self) -> io::Result<()> {
-        if self.is_regular { capture::close(&self.opened.file) } else { Ok(()) }
-    }
-
     /// Ends the file `bytes` after what was whole before; one that is compressed, where the last part ends that is there. Its thread has failed, or has ended.
+    /// If this fails, it can be tried again.
     pub(super) fn cut(&mut self, bytes: usize) -> io::Result<()> {
+        self.thread = None;
         self.note(bytes);
         if self.is_regular && self.is_begun {
             self.opened.file.set_len(self.len())?;
             (&self.opened.file).seek(SeekFrom::Start(self.len()))?;
         }
         if let Some(compression) = self.compression
-            && std::mem::take(&mut self.is_frame_open)
+            && self.is_frame_open
         {
             let seal = compression.seal();
             (&self.opened.file).write_all(seal)?;
             self.packed += seal.len() as u64;
+            self.is_frame_open = false;
         }
         Ok(())
     }
 
     /// Bytes of the file that were written.
     pub(super) fn len(&self) -> u64 {
-        if self.compression.is_some() { self.packed } else { self.written }
+        if self.is_compressed() { self.packed } else { self.written }
     }
 }
 
@@ -251,8 +261,9 @@ impl Write for Shared {
         (&self.0.file).write(bytes)
     }
 
+    /// What the system says when the file is closed, though it stays open: some file systems write only then.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        capture::close(&self.0.file)
     }
 }
 

@@ -19,8 +19,8 @@
 //! whether it counts micro- or nanoseconds, and what it says of frame check sequences, are those of the first packet. In pcapng, each interface of each capture,
 //! and each device (`af_packet`, `tap`), becomes one with its name.
 //!
-//! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second. When
-//! writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a
+//! Packets are written in large blocks: when enough have come together, when none has come for a tick, and every second; to a compressed file not after
+//! a tick, since each block is compressed by itself. When writing fails, because the disk is full say, the writer stops, tells why, and the file ends with a
 //! whole packet.
 //!
 //! The file is locked (`flock`), and emptied only when the whole graph has started. A graph that is refused, such as one that
@@ -38,31 +38,34 @@
 //! a second. The end of a record that was begun is then left to a writer that goes on; its packet stays counted as
 //! `write_error` by the one that began it, and is not counted again.
 //!
-//! A regular file is written, and compressed, by a thread of its own. A writer that is stopped, or gets another `path`, waits until that has
-//! written everything.
+//! A regular file is written, and compressed, by a thread of its own. A writer that is stopped waits until the thread has written everything. One that gets
+//! another `path` does not wait: the thread ends the old file, which is whole when it is not locked any more. Only if four old files are not ended yet,
+//! or `path` is one of them, the change waits for them, and all apps with it.
 
 mod background;
 mod buffer;
 mod file;
+mod output;
 mod records;
 #[cfg(test)]
 mod tests;
 
 use crate::held::file_identity;
-use buffer::{BLOCK, Buffer, KEPT_MAX};
+use buffer::{BLOCK, KEPT_MAX};
 use capture::{Compression, NameHint, NamedFormat};
 use engine::shm::Counter;
 use engine::{
-    App, Burst, Class, Io, Metadata, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured,
-    Reporting, Retry, Review, Roles, Setup, Use,
+    App, Burst, Class, Io, Notifier, OptionError, OptionWarning, PortNames, Ports, Reconfigured, Reporting,
+    Retry, Review, Roles, Setup, Use,
 };
 use file::{Patience, Target};
+use output::{Begun, Output};
 use records::{Encoder, Misfit, Put};
 use serde::Deserialize;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Packets that are encoded before the buffer is looked at.
 const ENCODED_BURST: usize = 64;
@@ -72,24 +75,8 @@ const WAIT_NS_MAX: u64 = 1_000_000_000;
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// The number of breaths without packets after which waiting packets are written to a pipe even if time does not pass, as on capture time.
 const IDLE_BREATHS_MAX: u32 = 64;
-/// The metadata by which a file without packets is begun.
-const NO_PACKET: Metadata = Metadata {
-    timestamp_ns: 0,
-    flow_hash: 0,
-    sequence: 0,
-    cut_len: 0,
-    linktype: 1,
-    interface: 0,
-    mark: 0,
-    application: 0,
-    master: 0,
-    flow_packets: 0,
-    precision: 9,
-    packet_type: 0,
-    inline_tag: 0,
-    queue: 0,
-    queue_id: 0,
-};
+/// How many files before the one that is written now are being ended at a time.
+const ENDING_MAX: usize = 4;
 
 /// Options of `pcap_writer`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -129,31 +116,19 @@ pub enum Format {
 /// A running `pcap_writer`.
 #[derive(Debug)]
 pub struct Running {
-    target: Target,
-    buffer: Buffer,
-    /// Since when nothing was taken of the blocks that are on their way, if there are any.
-    blocked_since: Option<Instant>,
+    output: Output,
+    /// Files before this one that are not ended yet.
+    ending: Vec<Output>,
     /// When a pipe is asked again.
     retry: Retry,
     slow_reader: SlowReader,
-    encoder: Encoder,
-    /// When the buffer is to be written at the latest.
-    due_ns: Option<u64>,
     /// Whether packets have come since the last tick.
     is_busy: bool,
     /// Breaths since packets came.
     idle_breaths: u32,
-    /// Why nothing is written any more.
-    error: Option<String>,
     /// Why files before this one lack something.
     told: Vec<String>,
-    /// Whether the file holds what makes it a capture, and no packet.
-    is_blank: bool,
-    /// The part that was given up in the middle.
-    begun: Begun,
     left: Arc<Mutex<Option<Left>>>,
-    /// Whether `error` was told when it came.
-    is_error_told: bool,
     notifier: Notifier,
     counters: Counters,
 }
@@ -165,16 +140,6 @@ struct Left {
     encoder: Encoder,
     is_blank: bool,
     begun: Begun,
-}
-
-/// A record of which who reads a pipe has the first `sent` bytes, and needs the others to understand what follows; empty if
-/// there is none. Its packet has been counted as lost: the end may never be read.
-#[derive(Debug, Default)]
-struct Begun {
-    record: Vec<u8>,
-    sent: usize,
-    /// Since when nothing of it has been read.
-    since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -273,21 +238,14 @@ impl Class for PcapWriter {
             None => (self.open()?, Encoder::new(self.format(), self.snaplen()), Begun::default()),
         };
         Ok(Running {
-            target,
-            blocked_since: begun.since,
-            buffer: Buffer::inheriting(begun.record, begun.sent),
+            output: Output::new(target, encoder, begun),
+            ending: Vec::new(),
             retry: Retry::new(),
             slow_reader: self.slow_reader,
-            encoder,
-            due_ns: None,
             is_busy: false,
             idle_breaths: 0,
-            error: None,
             told: Vec::new(),
-            is_blank: false,
-            begun: Begun::default(),
             left,
-            is_error_told: false,
             notifier: setup.notifier(),
             counters: Counters {
                 delivered: setup.delivered(),
@@ -309,20 +267,16 @@ impl Class for PcapWriter {
         _: &mut Setup<'_>,
     ) -> Result<Reconfigured, OptionError> {
         if self.path != old.path {
-            let target = self.open()?;
-            app.finish();
-            app.told.extend(app.error.take());
-            app.target = target;
-            app.is_blank = false;
-            app.begun = Begun::default();
-            app.encoder = Encoder::new(self.format(), self.snaplen());
+            app.make_room_for(&self.path);
+            let encoder = Encoder::new(self.format(), self.snaplen());
+            app.change_to(Output::new(self.open()?, encoder, Begun::default()));
         } else if self.format() != old.format() {
             return Err(OptionError::new(
                 "format",
                 "the file is being written in another: give it another `path`",
             ));
         }
-        app.encoder.set_snaplen(self.snaplen());
+        app.output.encoder.set_snaplen(self.snaplen());
         app.slow_reader = self.slow_reader;
         Ok(Reconfigured::Kept)
     }
@@ -360,33 +314,33 @@ impl App for Running {
     /// A pipe may be written to in each breath, and be the last that a run waits for.
     fn roles(&self) -> Roles {
         let roles = Roles::PUSH.and(Roles::TICK);
-        if self.target.is_regular() { roles } else { roles.and(Roles::PULL) }.and(Roles::METADATA)
+        if self.output.target.is_regular() { roles } else { roles.and(Roles::PULL) }.and(Roles::METADATA)
     }
 
     fn pull(&mut self, io: &mut Io<'_>) {
         self.idle_breaths = self.idle_breaths.saturating_add(1);
-        let is_idle = self.idle_breaths > IDLE_BREATHS_MAX && !self.buffer.is_empty();
-        if (self.blocked_since.is_some() || is_idle) && self.retry.is_due(io.now_ns) {
-            self.flush();
+        let is_idle = self.idle_breaths > IDLE_BREATHS_MAX && !self.output.buffer.is_empty();
+        if (self.output.blocked_since.is_some() || is_idle) && self.retry.is_due(io.now_ns) {
+            self.output.flush(&self.counters);
         }
     }
 
     fn push(&mut self, io: &mut Io<'_>) {
         self.is_busy = true;
         self.idle_breaths = 0;
-        self.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
+        self.output.due_ns.get_or_insert(io.now_ns.saturating_add(WAIT_NS_MAX));
         // The thread of a file makes room. A full pipe is asked again before the pushes of each breath, not here.
-        if self.target.is_regular() && self.blocked_since.is_some() {
-            self.write(&mut Patience::none());
+        if self.output.target.is_regular() && self.output.blocked_since.is_some() {
+            self.output.write(&mut Patience::none(), &self.counters);
         }
         while self.takes_packets()
             && let Some(burst) = io.inputs[0].burst_of_at_most(ENCODED_BURST)
         {
-            if self.error.is_some() {
+            if self.output.error.is_some() {
                 io.pool.free_burst(burst, &self.counters.write_error);
                 continue;
             }
-            if self.buffer.holds(KEPT_MAX) {
+            if self.output.buffer.holds(KEPT_MAX) {
                 io.pool.free_burst(burst, &self.counters.slow_reader);
                 continue;
             }
@@ -395,36 +349,38 @@ impl App for Running {
                 io.pool.free_burst(burst, &self.counters.delivered);
             } else {
                 for packet in burst {
-                    let misfit = self.encoder.misfit(packet.metadata());
+                    let misfit = self.output.encoder.misfit(packet.metadata());
                     io.pool.free(packet, self.counters.of(misfit));
                 }
             }
-            if self.buffer.has_new_block() && (self.target.is_regular() || self.blocked_since.is_none()) {
-                self.write(&mut Patience::none());
+            let Output { target, buffer, blocked_since, .. } = &self.output;
+            if buffer.has_new_block() && (target.is_regular() || blocked_since.is_none()) {
+                self.output.write(&mut Patience::none(), &self.counters);
             }
         }
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
         let is_idle = !std::mem::take(&mut self.is_busy);
-        if self.due_ns.is_some_and(|due_ns| is_idle || io.now_ns >= due_ns) {
-            self.flush();
-        } else if self.blocked_since.is_some() {
-            self.write(&mut Patience::none());
+        // Of slow traffic, a member of gzip for each packet would be longer than the packets.
+        let flushes_idle = is_idle && !self.output.target.is_compressed();
+        if self.output.due_ns.is_some_and(|due_ns| flushes_idle || io.now_ns >= due_ns) {
+            self.output.flush(&self.counters);
+        } else if self.output.blocked_since.is_some() {
+            self.output.write(&mut Patience::none(), &self.counters);
         }
-        if !std::mem::replace(&mut self.is_error_told, self.error.is_some()) {
-            self.error.iter().for_each(|error| self.notifier.warn(error));
-        }
+        self.output.tell(&self.notifier);
+        self.end_others(&mut Patience::none());
     }
 
     /// Of a pipe: whether it has taken all.
     fn is_finished(&self) -> bool {
-        self.buffer.is_empty()
+        self.output.buffer.is_empty()
     }
 
     /// The graph was taken on: what an earlier run has left in the file can go.
     fn link(&mut self, _: &PortNames<'_>) {
-        self.clear();
+        self.output.clear();
     }
 
     fn stop(&mut self, _: &mut Io<'_>) {
@@ -439,31 +395,33 @@ impl App for Running {
 impl Reporting for Running {
     fn report(&self) -> Option<String> {
         let changed_times = Some(self.counters.changed_times.get()).filter(|&changed| changed > 0).map(|changed| {
-            let path = self.target.path().display();
+            let path = self.output.target.path().display();
             format!("{path}: {changed} packets have times after 2106, which do not fit pcap, and got the last that does: write pcapng")
         });
-        let lines: Vec<&str> =
-            self.told.iter().chain(&self.error).chain(&changed_times).map(String::as_str).collect();
+        let lines = self.told.iter().chain(&self.output.error).chain(&changed_times);
+        let lines: Vec<&str> = lines.map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     fn has_failed(&self) -> bool {
-        self.error.is_some() || !self.told.is_empty() || self.counters.changed_times.get() > 0
+        self.output.error.is_some() || !self.told.is_empty() || self.counters.changed_times.get() > 0
     }
 }
 
 /// A writer that goes in the middle of a turn, since it has failed, writes what counts as delivered.
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.buffer.cut() {
-            self.encoder.go_on_without(self.target.written() > 0 || !self.buffer.is_empty());
+        self.end_others(&mut Patience::endless());
+        let output = &mut self.output;
+        if output.buffer.cut() {
+            output.encoder.go_on_without(output.target.written() > 0 || !output.buffer.is_empty());
         }
-        if self.target.is_begun() {
-            self.flush_at_last();
+        if output.target.is_begun() {
+            output.end_at_last(&self.counters);
         }
-        let encoder = std::mem::replace(&mut self.encoder, Encoder::new(Format::Pcap, 0));
-        let begun = std::mem::take(&mut self.begun);
-        let left = Left { target: self.target.again(), encoder, is_blank: self.is_blank, begun };
+        let encoder = std::mem::replace(&mut output.encoder, Encoder::new(Format::Pcap, 0));
+        let begun = std::mem::take(&mut output.begun);
+        let left = Left { target: output.target.again(), encoder, is_blank: output.is_blank, begun };
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(left);
     }
 }
@@ -474,9 +432,10 @@ impl Running {
         let mut misfits = 0;
         let mut less_precise = 0;
         let mut changed_times = 0;
-        self.buffer.append(|records| {
+        let Output { buffer, encoder, .. } = &mut self.output;
+        buffer.append(|records| {
             for packet in burst.iter() {
-                match self.encoder.put(packet, records) {
+                match encoder.put(packet, records) {
                     Put::Done => {}
                     Put::LessPrecise => less_precise += 1,
                     Put::ChangedTime => changed_times += 1,
@@ -493,122 +452,48 @@ impl Running {
         misfits == 0
     }
 
-    /// Empties the file, unless that is done.
-    fn clear(&mut self) {
-        if let Err(error) = self.target.begin() {
-            self.error = Some(format!("{}: cannot be emptied: {error}", self.target.path().display()));
+    /// Goes on with another file. A regular one that was written until now is ended meanwhile: a slow disk is not waited for.
+    fn change_to(&mut self, next: Output) {
+        let mut last = std::mem::replace(&mut self.output, next);
+        last.complete();
+        if !last.target.is_regular() {
+            last.end_at_last(&self.counters);
+        }
+        self.ending.push(last);
+        self.end_others(&mut Patience::none());
+    }
+
+    /// Waits for the files that are being ended if they are as many as there may be, or if this is one of them.
+    fn make_room_for(&mut self, path: &Path) {
+        if self.ending.len() >= ENDING_MAX || self.ending.iter().any(|output| output.target.path() == path) {
+            self.end_others(&mut Patience::endless());
         }
     }
 
-    /// Writes all there is to the file; also what makes it a capture, where no packet has come.
+    /// Goes on to end the files before this one, as far as that is possible in this time.
+    fn end_others(&mut self, patience: &mut Patience) {
+        let Running { ending, told, notifier, counters, .. } = self;
+        ending.retain_mut(|output| {
+            let has_ended = output.end(patience, counters);
+            if has_ended {
+                output.tell(notifier);
+                told.extend(output.error.take());
+            }
+            !has_ended
+        });
+    }
+
+    /// Writes all there is to the files; also what makes a capture of the last, where no packet has come.
     fn finish(&mut self) {
-        if self.error.is_none() && self.target.written() == 0 && self.buffer.is_empty() {
-            self.buffer.append(|records| self.encoder.begin(&NO_PACKET, records));
-            self.is_blank = true;
-        }
-        self.flush_at_last();
-        // A file system may write only then.
-        if self.error.is_none()
-            && let Err(error) = self.target.close()
-        {
-            self.fail(&error);
-        }
+        self.end_others(&mut Patience::endless());
+        self.output.complete();
+        self.output.end_at_last(&self.counters);
     }
 
     /// Whether there is room for more packets, or they are dropped.
     fn takes_packets(&self) -> bool {
-        let kept_max = if self.target.is_regular() { KEPT_MAX } else { BLOCK };
-        self.slow_reader == SlowReader::Drop || self.error.is_some() || !self.buffer.holds(kept_max)
-    }
-
-    /// Writes what waits, as far as there is room for it now.
-    fn flush(&mut self) {
-        self.flush_in(&mut Patience::none());
-    }
-
-    /// Writes what waits, as far as there is room for it in this time.
-    fn flush_in(&mut self, patience: &mut Patience) {
-        while self.buffer.seal() && self.write(patience) {}
-    }
-
-    /// Writes the blocks that are on their way, as far as there is room for them in this time. Returns whether all of them were taken.
-    fn write(&mut self, patience: &mut Patience) -> bool {
-        if self.error.is_some() {
-            self.forget();
-            return false;
-        }
-        let before = self.buffer.unsent();
-        if let Err(error) = self.target.write(&mut self.buffer, patience) {
-            self.fail(&error);
-            return false;
-        }
-        let unsent = self.buffer.unsent();
-        if unsent == 0 {
-            self.blocked_since = None;
-        } else if unsent < before || self.blocked_since.is_none() {
-            self.blocked_since = Some(Instant::now());
-        }
-        if self.buffer.is_sealed() {
-            self.due_ns = None;
-        }
-        unsent == 0
-    }
-
-    /// Writes for the last time. Bytes that are not read now count as lost, except the end of a record that was begun: another writer may still write that.
-    fn flush_at_last(&mut self) {
-        // Others may have been waited for before, while he was reading: that is not held against him.
-        self.flush();
-        if let Some(since) = self.blocked_since {
-            let rest = LAST_PATIENCE.saturating_sub(since.elapsed());
-            let is_regular = self.target.is_regular();
-            self.flush_in(&mut if is_regular { Patience::endless() } else { Patience::of(rest) });
-        }
-        if self.blocked_since.is_some() {
-            let first = self.buffer.blocks().next().unwrap_or_default();
-            let begun = self.encoder.begun(first, self.target.written() == 0, self.buffer.sent());
-            let (record, sent) = self.buffer.begun(begun);
-            let since = self.blocked_since.filter(|_| !record.is_empty());
-            self.begun = Begun { record, sent, since };
-            self.fail(&io::Error::new(io::ErrorKind::TimedOut, "nobody reads it any more"));
-        }
-        if let Err(error) = self.target.end() {
-            self.fail(&error);
-        }
-    }
-
-    /// Forgets what waits.
-    fn forget(&mut self) {
-        self.buffer.clear();
-        self.blocked_since = None;
-        self.due_ns = None;
-    }
-
-    /// Writing has failed: the file is cut behind its last whole record, and packets that are not in it count as dropped.
-    #[cold]
-    fn fail(&mut self, error: &io::Error) {
-        let is_begin = self.target.written() == 0;
-        let mut done = self.buffer.sent();
-        let has_taken = done > 0;
-        let (mut bytes, mut lost) = (0, 0);
-        for (number, block) in self.buffer.blocks().enumerate() {
-            let is_first = number == 0;
-            let counted = if is_first { self.buffer.inherited() } else { 0 };
-            let (whole, missing) = self.encoder.whole(block, is_begin && is_first, done, counted);
-            done = done.saturating_sub(block.len());
-            bytes += whole;
-            lost += missing;
-        }
-        let mut message = format!("{}: cannot write: {error}; ", self.target.path().display());
-        message.push_str(&match self.target.cut(bytes) {
-            Ok(()) => format!("it holds the packets before that, {} bytes", self.target.len()),
-            Err(error) => format!("its last packet may be torn: {error}"),
-        });
-        self.error = Some(message);
-        // What a pipe has taken cannot be taken back.
-        let has_begun = self.target.written() > 0 || (has_taken && !self.target.is_regular());
-        self.encoder.go_on_without(has_begun);
-        self.counters.delivered.set(self.counters.delivered.get().saturating_sub(lost));
-        self.counters.write_error.add(lost);
-        self.forget();
+        let Output { target, buffer, error, .. } = &self.output;
+        let kept_max = if target.is_regular() { KEPT_MAX } else { BLOCK };
+        self.slow_reader == SlowReader::Drop || error.is_some() || !buffer.holds(kept_max)
     }
 }

@@ -620,16 +620,17 @@ impl App for Tearing {
     fn push(&mut self, io: &mut Io<'_>) {
         self.running.push(io);
         self.count += 1;
+        let Running { output, counters, .. } = &mut self.running;
         if self.count != self.torn.number || !is_first(&self.torn.writer.path) {
-            return self.running.flush_in(&mut Patience::endless());
+            return output.flush_in(&mut Patience::endless(), counters);
         }
-        let Running { buffer, .. } = &mut self.running;
+        let buffer = &mut output.buffer;
         assert!(buffer.seal());
         let done = self.torn.done.min(buffer.next().len() - 1);
         let mut file = File::options().append(true).open(&self.torn.writer.path).unwrap();
         file.write_all(&buffer.next()[..done]).unwrap();
         buffer.take(done);
-        self.running.fail(&ErrorKind::StorageFull.into());
+        output.fail(&ErrorKind::StorageFull.into(), counters);
         panic!("told to fail");
     }
 

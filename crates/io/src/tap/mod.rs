@@ -127,13 +127,15 @@ impl Class for Tap {
             None => Arc::new(self.open()?),
         };
         self.leave(&left, &file);
+        let interface = interfaces::number_of_device(&self.name);
+        note_index(interface, &self.name);
         Ok(Running {
             losses: Losses::new(&file, setup.missed("kernel_drops")),
             options: self.clone(),
             file,
             left,
             watch: Watch::new(&self.name, setup),
-            interface: interfaces::number_of_device(&self.name),
+            interface,
             next_look_ns: 0,
             spare: None,
             rest: vec![0; port::REST_MAX + 1].into(),
@@ -164,6 +166,13 @@ impl Tap {
     /// Leaves an open device for an app that may take the place of this one.
     fn leave(&self, left: &Mutex<Option<Left>>, file: &Arc<File>) {
         *lock(left) = Some(Left { options: self.clone(), file: Arc::clone(file) });
+    }
+}
+
+/// Notes which device of the kernel the number in metadata stands for.
+fn note_index(interface: u32, device: &str) {
+    if let Ok(index) = netdev::index(device) {
+        engine::note_kernel_index(interface, index);
     }
 }
 
@@ -225,6 +234,7 @@ impl App for Running {
         if self.watch.look(io.now_ns, || tun::is_there(&self.file)) == Sight::Back
             && let Some(file) = self.watch.note(io.now_ns, self.options.open())
         {
+            note_index(self.interface, &self.options.name);
             self.file = Arc::new(file);
             self.losses.begin_again(&self.file);
             self.options.leave(&self.left, &self.file);

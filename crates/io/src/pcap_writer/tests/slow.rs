@@ -74,7 +74,7 @@ impl Class for Slow {
         let mut running = self.writer.start(setup)?;
         let disk = Arc::clone(self.disk.as_ref().unwrap());
         let file = File::options().write(true).open(&self.writer.path).unwrap();
-        running.target.write_through(SlowFile { file, disk, written: 0 });
+        running.output.target.write_through(SlowFile { file, disk, written: 0 });
         Ok(running)
     }
 
@@ -197,29 +197,81 @@ fn a_disk_that_is_full_late_ends_with_a_whole_packet() {
     }
 }
 
-/// The file before is whole when the next is taken, however slow its disk.
+/// Whether a writer has a file open.
+fn is_locked(path: &Path) -> bool {
+    File::open(path).unwrap().try_lock().is_err()
+}
+
+/// However slow its disk, the file before is ended while the next is written. What it lacks is counted and told.
 #[test]
-fn another_path_waits_for_what_was_written_to_the_old() {
+fn another_path_waits_for_no_disk() {
     let scratch = Scratch::new();
-    for old in ["old.pcap", "old.pcapng.gz"].map(|name| scratch.path(name)) {
-        let disk = Disk::new(997, 20_000, usize::MAX);
+    for (name, room) in [("old.pcap", usize::MAX), ("old.pcapng.gz", usize::MAX), ("full.pcap", 0)] {
+        let (old, new) = (scratch.path(name), scratch.path(&format!("after-{name}")));
+        let disk = Disk::new(997, 0, room);
         let mut rig = Rig::new(slow(writer(&old), &disk), &["input"], &[]);
         (0..100).for_each(|_| rig.send("input", [1; 1000]));
         rig.breathe();
-        let late = Arc::clone(&disk);
-        let letting_go = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(50));
-            late.let_go();
-        });
-        let new = scratch.path("new.pcap.zst");
+        // While the disk takes nothing.
         rig.reconfigure(slow(writer(&new), &disk));
-        letting_go.join().unwrap();
         rig.send("input", [2; 60]);
-        rig.breathe();
+        (0..10).for_each(|_| rig.advance(10_000_000));
+        assert!(is_locked(&old) && is_locked(&new), "{name}");
+        assert_eq!((rig.counter("delivered"), rig.counter("write_error")), (101, 0), "{name}");
+        disk.let_go();
+        let begin = Instant::now();
+        while is_locked(&old) {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{name} is not ended");
+            std::thread::sleep(Duration::from_millis(1));
+            rig.advance(10_000_000);
+        }
+        let kept = if room > 0 { records(&old).len() } else { 0 };
+        assert_eq!(kept, if room > 0 { 100 } else { 0 }, "{name}");
+        assert_eq!(rig.counter("delivered"), 1 + kept as u64, "{name}");
+        assert_eq!(rig.counter("write_error"), 100 - kept as u64, "{name}");
+        let told: Vec<String> = rig.notices().into_iter().map(|notice| notice.text).collect();
+        assert_eq!(told.iter().any(|text| text.contains("full.pcap: cannot write: ")), room == 0, "{told:?}");
         drop(rig);
-        assert_eq!(records(&old).len(), 100);
-        assert_eq!(records(&new).iter().map(|record| record.data[0]).collect::<Vec<_>>(), [2]);
+        assert_eq!(records(&new).iter().map(|record| record.data[0]).collect::<Vec<_>>(), [2], "{name}");
     }
+}
+
+/// More of them than are ended at a time, and one that comes again, which is emptied as any other that was there.
+#[test]
+fn one_path_after_the_other() {
+    let scratch = Scratch::new();
+    let names = ["a.pcap", "b.pcapng", "c.pcap.gz", "d.pcap", "e.pcap.zst", "f.pcap", "g.pcap", "f.pcap"];
+    let mut rig = Rig::new(writer(scratch.path("first.pcap")), &["input"], &[]);
+    for (number, name) in names.iter().enumerate() {
+        rig.reconfigure(writer(scratch.path(name)));
+        rig.send("input", [number as u8; 60]);
+        rig.breathe();
+    }
+    drop(rig);
+    assert_eq!(records(&scratch.path("first.pcap")), []);
+    for (number, name) in names.iter().enumerate().filter(|&(number, _)| number != 5) {
+        let first: Vec<u8> = records(&scratch.path(name)).iter().map(|record| record.data[0]).collect();
+        assert_eq!(first, [number as u8], "{name}");
+    }
+}
+
+/// Packets that come one by one are compressed together, those of a second.
+#[test]
+fn slow_traffic_is_compressed_as_well() {
+    let scratch = Scratch::new();
+    let [plain, packed] = ["out.pcap", "out.pcap.gz"].map(|name| {
+        let out = scratch.path(name);
+        let mut rig = Rig::new(writer(&out), &["input"], &[]);
+        for number in 0..200 {
+            rig.send("input", [number; 200]);
+            // Each is followed by ticks without packets.
+            (0..5).for_each(|_| rig.advance(1_000_000));
+        }
+        drop(rig);
+        assert_eq!(records(&out).len(), 200, "{name}");
+        out.metadata().unwrap().len()
+    });
+    assert!(packed * 10 < plain, "{packed} bytes, {plain} without compression");
 }
 
 /// A compressed capture goes on as any other: what comes later is a member or frame of its own.
