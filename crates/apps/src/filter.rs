@@ -419,7 +419,7 @@ mod tests {
         let request = [&[0xff; 12][..], &[8, 6], &[0; 28]].concat();
         for text in [arp.to_owned(), format!("@{}", path.display())] {
             let mut rig = Rig::new(program(&text), &["input"], &["output", "rejected"]);
-            assert_eq!(rig.pass(&[&http(), &request, &dns()]), [request.clone()]);
+            assert_eq!(rig.pass(&[&http(), &request, &dns()]), std::slice::from_ref(&request));
             assert_eq!(rig.take("rejected"), [http(), dns()]);
             // Of another link type than the program is for.
             rig.send_with("input", &dns()[14..], Metadata { linktype: 101, ..Metadata::default() });
