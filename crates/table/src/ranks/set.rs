@@ -113,9 +113,15 @@ impl<R: Ranks> RankMap<R> {
     /// [`TooLarge`].
     pub fn with_isa(pieces: &Pieces<R::Key>, limit: Limit, isa: Isa) -> Result<Self, TooLarge> {
         let values = Pages::of(pieces.values.clone());
-        let map = RankMap { ranks: R::build(&pieces.starts, limit, isa)?, values };
-        super::check(pieces.starts.len(), map.bytes(), limit)?;
-        Ok(map)
+        let own = size_of_val(&values[..]);
+        // Ranks choose the fastest form that fits into what the values leave.
+        let left = Limit { bytes: limit.bytes.saturating_sub(own) };
+        let ranks = R::build(&pieces.starts, left, isa).map_err(|error| TooLarge {
+            bytes: error.bytes.saturating_add(own),
+            limit: limit.bytes,
+            ..error
+        })?;
+        Ok(RankMap { ranks, values })
     }
 
     /// The value of a number.

@@ -1,6 +1,7 @@
 //! Every table and every set of instructions against a plain search.
 
-use super::{Limit, Ranks32, Ranks64, Ranks128};
+use super::{Limit, RankMap, Ranks32, Ranks64, Ranks128};
+use crate::interval::Pieces;
 use crate::simd::Isa;
 use proptest::prelude::*;
 
@@ -195,6 +196,21 @@ fn limits_are_errors_with_numbers() {
     assert!(error.to_string().contains("more than the limit of 1000"), "{error}");
     assert!(Ranks64::new(&[1], Limit { bytes: 0 }).is_err());
     assert!(Ranks128::new(&[1], Limit { bytes: 0 }).is_err());
+}
+
+#[test]
+fn a_map_is_within_its_limit_with_its_values() {
+    if cfg!(miri) {
+        return;
+    }
+    let count = 300_000_u32;
+    let starts: Vec<u32> = (0..count).map(|i| i * 14_000).collect();
+    let pieces = Pieces { values: (0..=count).collect(), starts };
+    let limit = Limit { bytes: 5 << 20 };
+    let map: RankMap<Ranks32> = RankMap::new(&pieces, limit).expect("a smaller form fits");
+    assert!(map.bytes() <= limit.bytes, "{}", map.bytes());
+    assert_eq!(map.find(14_000 * 7 + 3), Some(8));
+    assert!(RankMap::<Ranks32>::new(&pieces, Limit { bytes: 1 << 20 }).is_err());
 }
 
 proptest! {
