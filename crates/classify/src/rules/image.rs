@@ -40,13 +40,11 @@ impl Shared {
         let [values, masks] = all.next().unwrap_or_default();
         let mut shared = Shared { values, masks };
         for [values, cares] in all {
-            for at in 0..2 {
-                shared.masks[at] &= cares[at] & !(values[at] ^ shared.values[at]);
-            }
+            let differing = [values[0] ^ shared.values[0], values[1] ^ shared.values[1]];
+            shared.masks =
+                [shared.masks[0] & cares[0] & !differing[0], shared.masks[1] & cares[1] & !differing[1]];
         }
-        for at in 0..2 {
-            shared.values[at] &= shared.masks[at];
-        }
+        shared.values = [shared.values[0] & shared.masks[0], shared.values[1] & shared.masks[1]];
         shared
     }
 
