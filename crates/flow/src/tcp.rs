@@ -38,16 +38,20 @@ pub enum TcpState {
 }
 
 impl TcpState {
-    const ALL: [TcpState; 8] = [
-        TcpState::None,
-        TcpState::SynSent,
-        TcpState::SynReceived,
-        TcpState::Established,
-        TcpState::ClosingUp,
-        TcpState::ClosingDown,
-        TcpState::Closed,
-        TcpState::Reset,
-    ];
+    /// The state of these three bits.
+    #[inline]
+    fn of(bits: u8) -> TcpState {
+        match bits {
+            0 => TcpState::None,
+            1 => TcpState::SynSent,
+            2 => TcpState::SynReceived,
+            3 => TcpState::Established,
+            4 => TcpState::ClosingUp,
+            5 => TcpState::ClosingDown,
+            6 => TcpState::Closed,
+            _ => TcpState::Reset,
+        }
+    }
 
     /// Whether the handshake is not over.
     #[must_use]
@@ -97,7 +101,7 @@ impl Tcp {
     #[inline]
     #[must_use]
     pub fn state(&self) -> TcpState {
-        TcpState::ALL[usize::from(self.bits & STATE)]
+        TcpState::of(self.bits & STATE)
     }
 
     /// The direction of who has begun: of SYN, or else of the first packet.

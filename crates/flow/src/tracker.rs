@@ -21,10 +21,10 @@ use flow::{Limits, is_reopened};
 use wire::LinkType;
 
 const SECOND: u64 = 1_000_000_000;
-/// Packets whose memory is waited for together.
-const BURST: usize = 32;
-/// How many packets ahead entries are asked for: as many cache lines as a core can wait for.
-const AHEAD: usize = 16;
+/// Packets whose memory is asked for together.
+const BATCH: usize = 8;
+/// Packets of three batches are under way, a power of two.
+const UNDER_WAY: usize = 4 * BATCH;
 /// All buckets are swept once in this time, if packets come fast enough.
 const SWEEP_NS: u64 = 4 * SECOND;
 /// Buckets swept for each packet at most.
@@ -152,7 +152,7 @@ impl Counters {
 #[derive(Debug)]
 pub struct Tracker<V> {
     table: Table<Flow<V>>,
-    /// What packets of a burst say.
+    /// What packets under way say.
     decoded: Vec<Decoded>,
     fragments: Fragments,
     limits: Limits,
@@ -172,7 +172,7 @@ impl<V: Default> Tracker<V> {
     pub fn new(settings: &Settings) -> Result<Tracker<V>, TableError> {
         Ok(Tracker {
             table: Table::new(settings.capacity, settings.secret.clone())?,
-            decoded: vec![Decoded::NONE; BURST],
+            decoded: vec![Decoded::NONE; UNDER_WAY],
             fragments: Fragments::new(settings.datagrams),
             limits: Limits::new(&settings.timeouts),
             midstream: settings.midstream,
@@ -242,27 +242,31 @@ impl<V: Default> Tracker<V> {
         mut seen: impl FnMut(usize, Result<Seen<'_, V>, NoFlow>),
         mut ended: impl FnMut(Ended<V>),
     ) {
-        let mut decoded = std::mem::take(&mut self.decoded);
+        let mut under_way = std::mem::take(&mut self.decoded);
+        let mut hashes = [0; UNDER_WAY];
+        let mut no_flow = [None; UNDER_WAY];
         let mut without = 0;
-        for (chunk, packets) in packets.chunks(BURST).enumerate() {
-            let mut hashes = [0; BURST];
-            let mut no_flow = [None; BURST];
-            for (at, packet) in packets.iter().enumerate() {
-                no_flow[at] = self.begin(packet, &mut hashes[at], &mut decoded[at]).err();
+        // PERF: software pipelining over three batches: buckets of one are asked for while entries of the one before are, and those of the one before that have come.
+        let batches = packets.len().div_ceil(BATCH);
+        let batch =
+            |number: usize| (number * BATCH).min(packets.len())..((number + 1) * BATCH).min(packets.len());
+        for step in 0..batches + 2 {
+            for at in batch(step) {
+                let place = at % UNDER_WAY;
+                no_flow[place] = self.begin(&packets[at], &mut hashes[place], &mut under_way[place]).err();
             }
-            hashes[..AHEAD].iter().for_each(|&hash| self.table.prefetch_entry(hash));
-            for (at, packet) in packets.iter().enumerate() {
-                if let Some(&hash) = hashes.get(at + AHEAD) {
-                    self.table.prefetch_entry(hash);
-                }
-                let decoded = &decoded[at];
-                let number = chunk * BURST + at;
-                let found = match no_flow[at] {
+            for at in step.checked_sub(1).map_or(0..0, batch) {
+                self.table.prefetch_entry(hashes[at % UNDER_WAY]);
+            }
+            for number in step.checked_sub(2).map_or(0..0, batch) {
+                let (packet, place) = (&packets[number], number % UNDER_WAY);
+                let (hash, decoded) = (hashes[place], &under_way[place]);
+                let found = match no_flow[place] {
                     Some(why) => Err(why),
-                    None => match self.go_on(packet, hashes[at], decoded) {
+                    None => match self.go_on(packet, hash, decoded) {
                         Some((slot, counts)) => Ok((slot, false, counts)),
                         None => self
-                            .begin_flow(packet, hashes[at], decoded, &mut ended)
+                            .begin_flow(packet, hash, decoded, &mut ended)
                             .map(|(slot, counts)| (slot, true, counts)),
                     },
                 };
@@ -281,7 +285,7 @@ impl<V: Default> Tracker<V> {
                 seen(number, found);
             }
         }
-        self.decoded = decoded;
+        self.decoded = under_way;
         self.now_ns = packets.last().map_or(self.now_ns, |packet| packet.time_ns);
         self.counters.packets += packets.len() as u64;
         self.counters.in_flows += packets.len() as u64 - without;
