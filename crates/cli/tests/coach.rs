@@ -6,147 +6,43 @@ use common::{arg, code, root, run, scratch, stderr, stdout};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A program whose faulty line ends with `-- here`, and the kind of the fault.
-const FAULTS: [(&str, &str); 13] = [
-    (
-        "struct_by_value",
-        "local ffi = require('ffi')
-        ffi.cdef[[ typedef struct { int quot, rem; } div_t; div_t div(int a, int b); ]]
-        local function rem(i)
-           return ffi.C.div(i, 7).rem -- here
-        end
-        local sum = 0
-        for i = 1, 3e6 do sum = sum + rem(i) end",
-    ),
-    (
-        "initializer",
-        "local ffi = require('ffi')
-        ffi.cdef[[ struct foo { uint8_t a[4]; }; ]]
-        local foo, sum = ffi.typeof('struct foo'), 0
-        for i = 1, 3e6 do
-           local one = ffi.new(foo, {{1, 2, 3, 4}}) -- here
-           sum = sum + one.a[1]
-        end",
-    ),
-    (
-        "variable_length",
-        "local ffi = require('ffi')
-        local sum = 0
-        for i = 1, 3e6 do
-           sum = sum + ffi.sizeof(ffi.new('uint8_t[?]', 16 + i % 2)) -- here
-        end",
-    ),
-    (
-        "closure",
-        "local sum = 0
-        for i = 1, 8e6 do
-           local f = function () return i end -- here
-           sum = sum + f()
-        end",
-    ),
-    (
-        "builtin",
-        "local t, sum = {}, 0
-        for i = 1, 8e6 do
-           t[i % 10 + 1] = i
-           sum = sum + table.maxn(t) -- here
-        end",
-    ),
-    (
-        "cast",
-        "local ffi = require('ffi')
-        local bytes, sum = ffi.new('uint8_t[64]'), 0
-        local kept
-        for i = 1, 3e7 do
-           local word = ffi.cast('uint32_t *', bytes + i % 8) -- here
-           kept = word
-           sum = sum + word[0]
-        end",
-    ),
-    (
-        "escape",
-        "local ffi = require('ffi')
-        ffi.cdef[[ struct point { double x, y; }; ]]
-        local point, kept, sum = ffi.typeof('struct point'), {}, 0
-        for i = 1, 2e7 do
-           local p = point(i, i); kept[i % 10 + 1] = p -- here
-        end",
-    ),
-    (
-        "table",
-        "local kept = {}
-        for i = 1, 2e7 do
-           kept[i % 100 + 1] = { i, i + 1 } -- here
-        end",
-    ),
-    (
-        "globals",
-        "local sum = 0
-        for i = 1, 2e8 do
-           sum = sum + bit.band(i, 255) + bit.rshift(i, 3) -- here
-        end",
-    ),
-    (
-        "restarts",
-        "local ffi = require('ffi')
-        local bytes, sum = ffi.new('uint8_t[4096]'), 0
-        for i = 0, 4095 do bytes[i] = (i * 2654435761) % 256 end
-        local function class(b)
-           if b < 16 then return 1 elseif b < 32 then return 2 elseif b < 48 then return 3 elseif b < 64 then return 4
-           elseif b < 80 then return 5 elseif b < 96 then return 6 elseif b < 112 then return 7 elseif b < 128 then return 8
-           elseif b < 144 then return 9 elseif b < 160 then return 10 elseif b < 176 then return 11 end
-           return 12
-        end
-        for round = 1, 3e4 do
-           for i = 0, 4095 do -- here
-              sum = sum + class(bytes[i])
-           end
-        end",
-    ),
-    (
-        "vararg",
-        "local function add(a, b, c) return (a or 0) + (b or 0) + (c or 0) end
-        local function many(...)
-           local sum = 0
-           for i = 1, 3e7 do
-              sum = sum + add(...) -- here
-           end
-           return sum
-        end
-        many(1, 2, 3)",
-    ),
-    // The trace ends before the call.
-    (
-        "builtin",
-        "local n = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
-        local function first(a) return a end
-        local sum = 0
-        for i = 1, 1e7 do
-           sum = sum + first(unpack(n, 1, i % 10 + 1)) -- here
-        end",
-    ),
-    (
-        "conversion",
-        "local ffi = require('ffi')
-        local bytes, sum = ffi.new('uint8_t[4096]'), 0
-        for round = 1, 4e4 do
-           for i = 0, 4095 do
-              local j = i / 2 -- here
-              j = j - j % 1
-              sum = sum + bytes[j]
-           end
-        end",
-    ),
-];
+/// A program with one fault, on the line that ends with `-- here`, and what the coach advises, done.
+struct Fault {
+    kind: String,
+    before: String,
+    after: String,
+}
 
-/// Programs that are long, which are put together.
-fn long_faults() -> [(&'static str, String); 2] {
-    let each = |count: usize, text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<Vec<_>>();
+/// Those of `tests/coach`, whose names begin with the kind, and longer ones.
+fn faults() -> Vec<Fault> {
+    let folder = root().join("crates/cli/tests/coach");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let read = |file: PathBuf| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (before, after) = text.split_once("-- instead\n").unwrap();
+        let kind = file.file_stem().unwrap().to_str().unwrap().split('-').next().unwrap().to_owned();
+        Fault { kind, before: before.to_owned(), after: after.to_owned() }
+    };
+    files.map(read).chain([too_long(), live(), unroll()]).collect()
+}
+
+fn each(count: usize, text: &dyn Fn(usize) -> String) -> Vec<String> {
+    (0..count).map(text).collect()
+}
+
+/// A loop of 1500 steps, and thirty loops of fifty.
+fn too_long() -> Fault {
+    let head = "local t, x = {}, 0 for i = 1, 64 do t[i] = i end\n";
     let steps = each(1500, &|k| format!("x = x * 3 + t[(i + {k}) % 64 + 1] if x > 1e9 then x = x - 1e9 end"));
-    let too_long = format!(
-        "local t, x = {{}}, 0 for i = 1, 64 do t[i] = i end\nfor i = 1, 3e4 do {} end -- here",
-        steps.join(" ")
-    );
+    let before = format!("{head}for i = 1, 3e4 do {} end -- here", steps.join(" "));
+    let loops = steps.chunks(50).map(|steps| format!("for i = 1, 3e4 do {} end\n", steps.join(" ")));
+    Fault { kind: "too_long".into(), before, after: head.to_owned() + &loops.collect::<String>() }
+}
+
+/// A loop of 44 locals, all of which are there at its exits, and one without.
+fn live() -> Fault {
+    let head = "local b, sum = require('ffi').new('uint8_t[64]'), 1000\nfor i = 0, 63 do b[i] = (i * 37) % 64 end\n\
+        for i = 1, 6e7 do -- here\n";
     let names = each(44, &|k| format!("v{k}")).join(", ");
     let values = each(44, &|k| format!("b[(i + {k}) % 64]")).join(", ");
     let uses = each(4, &|k| format!("if v{k} > 200 then sum = sum + v{k} end")).join(" ");
@@ -154,12 +50,27 @@ fn long_faults() -> [(&'static str, String); 2] {
         let all = (k..44).step_by(3).map(|j| format!("v{j}")).collect::<Vec<_>>().join(" + ");
         format!("if sum < {k} then sum = sum + {all} end")
     });
-    let live = format!(
-        "local b, sum = require('ffi').new('uint8_t[64]'), 1000\nfor i = 0, 63 do b[i] = (i * 37) % 64 end\n\
-         for i = 1, 6e7 do -- here\nlocal {names} = {values} {uses} {}\nend",
-        sums.join(" ")
+    let once = each(4, &|k| format!("if b[(i + {k}) % 64] > 200 then sum = sum + b[(i + {k}) % 64] end"));
+    let before = format!("{head}local {names} = {values} {uses} {}\nend", sums.join(" "));
+    Fault { kind: "live".into(), before, after: format!("{head}{}\nend", once.join(" ")) }
+}
+
+/// Twenty functions that call each other in a ring by tail calls, and the loop that this is.
+fn unroll() -> Fault {
+    let names = each(20, &|k| format!("f{k}")).join(", ");
+    let calls = each(19, &|k| {
+        format!("f{k} = function (n, left) n = n + left % {} return f{}(n, left) end", k + 2, k + 1)
+    });
+    let before = format!(
+        "local {names}\n{} f19 = function (n, left) if left == 0 then return n end return f0(n, left - 1) end -- here\n\
+         local sum = 0\nfor i = 1, 2e3 do sum = sum + f0(0, 1000) end",
+        calls.join(" ")
     );
-    [("too_long", too_long), ("live", live)]
+    let steps = each(19, &|k| format!("n = n + left % {}", k + 2)).join(" ");
+    let after = format!(
+        "local sum = 0\nfor i = 1, 1e4 do\nlocal n = 0\nfor left = 1000, 0, -1 do {steps} end\nsum = sum + n\nend"
+    );
+    Fault { kind: "unroll".into(), before, after }
 }
 
 /// Shapes that LuaJIT once gave up, and compiles today: short loops in loops, and recursion.
@@ -211,14 +122,11 @@ fn findings(file: &std::path::Path) -> (Vec<Value>, Value) {
 
 #[test]
 fn each_fault_is_found_where_it_is() {
-    let long = long_faults();
-    let long = long.iter().map(|(kind, text)| (*kind, text.as_str()));
-    for (kind, text) in FAULTS.into_iter().chain(long) {
-        let (findings, whole) = findings(&program(kind, text));
-        let line = text.lines().position(|line| line.ends_with("-- here")).unwrap() + 1;
-        let found = findings.iter().find(|finding| finding["kind"] == kind);
-        let found = found.unwrap_or_else(|| panic!("no {kind}: {findings:?} {whole}"));
-        assert_eq!(found["line"], line, "{found}");
+    for Fault { kind, before, .. } in faults() {
+        let (findings, whole) = findings(&program(&kind, &before));
+        let line = before.lines().position(|line| line.ends_with("-- here")).unwrap() + 1;
+        let found = findings.iter().find(|finding| finding["kind"] == kind && finding["line"] == line);
+        let found = found.unwrap_or_else(|| panic!("no {kind} in line {line}: {findings:?} {whole}"));
         assert!(found["share"].as_f64().unwrap() >= 0.02, "{found}");
     }
 }
@@ -234,25 +142,15 @@ fn a_program_without_a_fault_is_told_so() {
     }
 }
 
-/// What is advised, done: the coach has nothing more to say, and what was interpreted is compiled.
+/// What is advised, done: the coach has nothing more to say.
 #[test]
 fn advice_that_is_followed_helps() {
-    let before = FAULTS[0].1;
-    let after = "local ffi = require('ffi')
-        ffi.cdef[[ typedef struct { int quot, rem; } div_t; div_t div(int a, int b); ]]
-        local div = require('sluss.ffi').byref(ffi.C.div)
-        local result, sum = ffi.new('div_t'), 0
-        for i = 1, 1e8 do
-           div(i, 7, result)
-           sum = sum + result.rem
-        end";
-    let compiled = |whole: &Value| whole["shares"]["compiled"].as_f64().unwrap();
-    let ((_, before), (left, after)) =
-        (findings(&program("before", before)), findings(&program("after", after)));
-    assert!(
-        left.is_empty() && compiled(&before) < 0.3 && compiled(&after) > 0.8,
-        "{left:?} {before} {after}"
-    );
+    for Fault { kind, after, .. } in faults() {
+        let (findings, whole) = findings(&program(&format!("{kind}-after"), &after));
+        assert!(findings.is_empty(), "{kind}: {findings:?} {whole}");
+        let compiled = whole["shares"]["compiled"].as_f64();
+        assert!(compiled.is_none_or(|share| share > 0.8), "{kind}: {whole}");
+    }
 }
 
 #[test]
@@ -282,9 +180,15 @@ fn every_reason_has_a_kind() {
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
 }
 
+/// A program whose fault is the struct of a call.
+fn of_struct_by_value(name: &str, end: &str) -> PathBuf {
+    let fault = faults().into_iter().find(|fault| fault.kind == "struct_by_value").unwrap();
+    program(name, &(fault.before + end))
+}
+
 #[test]
 fn the_page_has_the_source_and_what_was_found() {
-    let file = program("page", FAULTS[0].1);
+    let file = of_struct_by_value("page", "");
     let page = file.with_file_name("page.html");
     let output = run(&["run", "--coach", "--html", arg(&page), arg(&file)]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -294,11 +198,11 @@ fn the_page_has_the_source_and_what_was_found() {
 
 #[test]
 fn what_ends_by_itself_or_fails_is_advised_as_well() {
-    let ends = program("ends", &format!("{}\nmain.exit(7)", FAULTS[0].1));
+    let ends = of_struct_by_value("ends", "main.exit(7)");
     let output = run(&["run", "--coach", arg(&ends)]);
     assert_eq!(code(&output), 7, "{}", stderr(&output));
     assert!(stdout(&output).contains("returns a struct by value"), "{}", stdout(&output));
-    let fails = program("fails", &format!("{}\nerror('no more')", FAULTS[0].1));
+    let fails = of_struct_by_value("fails", "error('no more')");
     let output = run(&["run", "--coach", arg(&fails)]);
     assert!(stderr(&output).contains("no more"), "{}", stderr(&output));
     assert!(stdout(&output).contains("returns a struct by value"), "{}", stdout(&output));
@@ -311,7 +215,7 @@ fn what_ends_by_itself_or_fails_is_advised_as_well() {
 }
 
 #[test]
-fn the_book_has_a_section_for_each_kind() {
+fn each_kind_has_a_section_in_the_book_and_a_program() {
     let advice = std::fs::read_to_string(root().join("crates/lua/modules/sluss/coach/advice.lua")).unwrap();
     let book = std::fs::read_to_string(root().join("docs/book/src/explanation/coach.md")).unwrap();
     let kinds: Vec<&str> = advice
@@ -320,7 +224,9 @@ fn the_book_has_a_section_for_each_kind() {
         .filter(|name| !name.starts_with(' '))
         .collect();
     assert!(kinds.len() > 15, "{kinds:?}");
+    let faults = faults();
     for kind in kinds {
         assert!(book.contains(&format!("### {}\n", kind.replace('_', " "))), "{kind}");
+        assert!(faults.iter().any(|fault| fault.kind == kind), "no program has the fault {kind}");
     }
 }

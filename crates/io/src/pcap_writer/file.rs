@@ -184,6 +184,7 @@ impl Target {
 
     /// Hands blocks to the thread, and learns what has become of those before.
     fn write_behind(&mut self, buffer: &mut Buffer, patience: &Patience) -> io::Result<()> {
+        let is_compressed = self.is_compressed();
         let Some(thread) = &mut self.thread else { return Ok(()) };
         buffer.hand_over().for_each(|block| thread.write(block));
         while buffer.unsent() > 0
@@ -191,7 +192,7 @@ impl Target {
         {
             self.written += buffer.take(progress.taken) as u64;
             self.packed += progress.len;
-            self.is_frame_open = self.is_compressed();
+            self.is_frame_open = is_compressed;
         }
         Ok(())
     }

@@ -48,8 +48,7 @@ function M.taken_text (from)
 end
 
 -- Compiles `text` for packets of a link type. `substitutions` is a table from name to text, `inputs` a list of names. Returns a table with
--- `code`, the address of machine code, and `owner`, whose address native functions take while `code` is kept; or else `text`; and with `nodes`,
--- the size of its graph.
+-- `code`, the address of machine code and its owner, or else `text`; and with `nodes`, the size of its graph.
 function M.compile (text, link, wanted, substitutions, inputs)
    assert(type(text) == "string", "a filter is a string")
    -- Strings are kept in tables while C has pointers to them.
@@ -73,7 +72,6 @@ function M.compile (text, link, wanted, substitutions, inputs)
    if not ok then error("\n"..result.text, 0) end
    if to.code ~= nil then
       local owner = to.owner
-      result.owner = owner
       result.code = ffi.gc(ffi.cast(code_t, to.code), function () C.sluss_lua_compiled_free(owner, nil, 0) end)
    end
    return result

@@ -3,7 +3,7 @@
 use super::breath::Plan;
 use super::fence::{Fence, Limits};
 use super::guest::GuestState;
-use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, SentCounter, Shared, home};
+use super::layout::{Counter, Freelist, Link, MAX_PACKETS, RawPacket, SentCounter, Shared};
 use super::natives::Natives;
 use super::team::Member;
 use super::turn_watch::{TurnWatch, Watching};
@@ -13,6 +13,7 @@ use engine::Pool;
 use engine::host::Host;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -301,6 +302,14 @@ impl Drop for Core {
         unsafe { libc::munmap(self.shared.free.cast(), self.freelist_bytes) };
         self.leave();
     }
+}
+
+/// Where Lua puts a packet that is free, in the chunk of a packet: as `free_internal` of `core.packet`, with 192 to 384 bytes before it.
+pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
+    packet.map_addr(|address| {
+        let chunk = address.get() & !511;
+        NonZero::new(chunk + 192 + ((chunk >> 13) & 3) * 64).expect("no packet lies at address 0")
+    })
 }
 
 /// A counter that other processes see a copy of.

@@ -65,7 +65,7 @@ impl Text {
 }
 
 /// What owns machine code.
-pub(super) enum Owner {
+enum Owner {
     Filter(pflang::Filter),
     Bytecode(bpf::Filter),
 }
@@ -121,19 +121,6 @@ pub(super) unsafe extern "C" fn sluss_lua_compiled_free(owner: *mut c_void, text
         if !text.is_null() {
             drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(text, length)));
         }
-    }
-}
-
-impl Owner {
-    /// Which of at most 64 packets match: one bit each, the lowest for the first.
-    #[inline]
-    pub(super) fn select(&self, packets: &[pflang::Packet<'_>]) -> u64 {
-        let mut bits = [0];
-        match self {
-            Owner::Filter(filter) => filter.match_burst(packets, &mut bits),
-            Owner::Bytecode(filter) => filter.match_burst(packets, &mut bits),
-        };
-        bits[0]
     }
 }
 

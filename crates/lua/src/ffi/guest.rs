@@ -2,8 +2,8 @@
 
 use super::breath::Turn;
 use super::call::Call;
-use super::core::Core;
-use super::layout::{RawPacket, home};
+use super::core::{Core, home};
+use super::layout::RawPacket;
 use super::ledger::Ledger;
 use super::natives::Ends;
 use super::state::{Argument, State};

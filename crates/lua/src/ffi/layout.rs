@@ -1,8 +1,6 @@
 //! The structs that Lua sees as well, declared there in `modules/core/{counter,packet,link}_h.lua` and `native.lua`.
 
 use std::ffi::c_void;
-use std::num::NonZero;
-use std::ptr::NonNull;
 
 /// Slots of a link; one stays free.
 pub(super) const RING: usize = 1024;
@@ -106,33 +104,4 @@ pub(super) struct Shared {
     pub(super) running: i32,
     /// Whether a timer was ever activated.
     pub(super) timers: i32,
-}
-
-impl Shared {
-    /// Puts a packet among the free ones, and counts it, as `free` of `core.packet`.
-    ///
-    /// # Safety
-    /// The list and the counters are those of an engine that lives, and the packet, which was allocated there, belongs to the caller.
-    pub(super) unsafe fn free_packet(&self, packet: NonNull<RawPacket>) {
-        // SAFETY: what the caller promises. The list has room for all packets that there are.
-        unsafe {
-            let length = u64::from((*packet.as_ptr()).length);
-            (*self.frees).count += 1;
-            (*self.freebytes).count += length;
-            (*self.freebits).count += (length.max(60) + 24) * 8;
-            let home = home(packet.cast()).cast::<RawPacket>().as_ptr();
-            (*home).length = 0;
-            let freelist = &mut *self.free;
-            freelist.list[freelist.free as usize] = home;
-            freelist.free += 1;
-        }
-    }
-}
-
-/// Where Lua puts a packet that is free, in the chunk of a packet: as `free_internal` of `core.packet`, with 192 to 384 bytes before it.
-pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
-    packet.map_addr(|address| {
-        let chunk = address.get() & !511;
-        NonZero::new(chunk + 192 + ((chunk >> 13) & 3) * 64).expect("no packet lies at address 0")
-    })
 }

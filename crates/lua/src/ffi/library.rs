@@ -1,6 +1,6 @@
 //! The functions of Rust that the Lua modules below `modules/lib`, `apps`, `pf` and `ndpi` call by FFI, by name.
 
-use super::{capture, filter, hot, interlink, mac_table, scanner, sift};
+use super::{capture, filter, hot, interlink, mac_table, scanner};
 use std::ffi::c_void;
 
 /// The function of a name, if there is one.
@@ -22,7 +22,6 @@ pub(super) fn find(name: &[u8]) -> Option<*mut c_void> {
         b"sluss_lua_interlink_pull" => interlink::sluss_lua_interlink_pull as *mut c_void,
         b"sluss_lua_compile" => filter::sluss_lua_compile as *mut c_void,
         b"sluss_lua_compiled_free" => filter::sluss_lua_compiled_free as *mut c_void,
-        b"sluss_lua_sift" => sift::sluss_lua_sift as *mut c_void,
         b"sluss_lua_scanner_new" => scanner::sluss_lua_scanner_new as *mut c_void,
         b"sluss_lua_scanner_free" => scanner::sluss_lua_scanner_free as *mut c_void,
         b"sluss_lua_scanner_look" => scanner::sluss_lua_scanner_look as *mut c_void,

@@ -15,7 +15,7 @@
 //! | `native.rs` | the functions that `core.*` calls |
 //! | `natives.rs` | native apps in a graph of Lua |
 //! | `symbols` | the functions that `ffi.C` finds |
-//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `sift.rs`, `scanner.rs`, `capture.rs` |
+//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `scanner.rs`, `capture.rs` |
 //!
 //! A Lua error must never pass through a Rust frame that has something to drop: functions that Lua calls return their errors, and Lua raises them.
 
@@ -35,7 +35,6 @@ mod mac_table;
 mod native;
 mod natives;
 mod scanner;
-mod sift;
 mod state;
 mod symbols;
 mod team;

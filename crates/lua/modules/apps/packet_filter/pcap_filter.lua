@@ -3,17 +3,11 @@
 -- Options: `filter`, the text; `state_table`, the name of a table of connections: packets of a connection of which one packet has matched
 -- pass as well, in this filter and in all others that name the same table. Links: `input` or `rx`, `output` or `tx`.
 
-local ffi = require("ffi")
 local counter = require("core.counter")
-local native = require("core.native")
 local link = require("core.link")
 local packet = require("core.packet")
 local conntrack = require("apps.packet_filter.conntrack")
 local pf = require("pf")
-local compiler = require("pf.compiler")
-local C, core = ffi.C, native.core
-
-ffi.cdef("uint32_t sluss_lua_sift (struct sluss_core *core, void *filter, struct link *from, struct link *to);")
 
 local M = {}
 
@@ -24,20 +18,14 @@ M.PcapFilter = PcapFilter
 function PcapFilter:new (conf)
    assert(conf.filter, "PcapFilter conf.filter parameter missing")
    conntrack.define(conf.state_table)
-   -- Bursts are matched and moved as one, but where each packet is looked at.
-   local is_single = conf.state_table or package.loaded["core.checked"]
-   local compiled = not is_single and compiler.compile(conf.filter, "EN10MB", "code")
    return setmetatable({
-      accept_fn = compiled and compiler.predicate(compiled, conf.filter) or pf.compile_filter(conf.filter, { native = conf.native or false }),
-      compiled = compiled,
+      accept_fn = pf.compile_filter(conf.filter, { native = conf.native or false }),
       state_table = conf.state_table or false,
       shm = { rxerrors = { counter }, sessions_established = { counter } },
    }, self)
 end
 
 local function push_stateless (self, i, o)
-   local filter = self.compiled and self.compiled.owner
-   if filter then return C.sluss_lua_sift(core, filter, i, o) end
    local accept, dropped = self.accept_fn, 0
    for _ = 1, link.nreadable(i) do
       local p = link.receive(i)

@@ -71,7 +71,7 @@ M.kinds = {
    unroll = {
       what = "a short inner loop or a recursion is unrolled until there is no room",
       instead = {
-         "make the inner loop longer or write it out; turn recursion into a loop",
+         "make the inner loop longer or write it out; turn recursion, and tail calls in a ring, into a loop",
       },
    },
    conversion = {
