@@ -200,7 +200,7 @@ mod tests {
         let reader = thread::spawn(move || {
             let mut part = [0; 1 << 10];
             for _ in 0..50 {
-                theirs.read(&mut part).unwrap();
+                assert!(theirs.read(&mut part).unwrap() > 0);
                 thread::sleep(Duration::from_millis(20));
             }
         });
