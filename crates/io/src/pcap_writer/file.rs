@@ -204,7 +204,11 @@ impl Target {
             thread.end();
             match thread.progress(!patience.0.is_zero())? {
                 Told::Nothing => return Ok(false),
-                Told::Progress(progress) => self.packed += progress.len,
+                // All blocks are there: this is the end of what is compressed.
+                Told::Progress(progress) => {
+                    self.packed += progress.len;
+                    self.is_frame_open = false;
+                }
                 Told::End => {
                     self.thread = None;
                     self.is_frame_open = false;

@@ -463,9 +463,14 @@ impl Running {
         self.end_others(&mut Patience::none());
     }
 
-    /// Waits for the files that are being ended if they are as many as there may be, or if this is one of them.
+    /// Waits for the files that are being ended if they are as many as there may be, or if this is one of them, by whatever name.
     fn make_room_for(&mut self, path: &Path) {
-        if self.ending.len() >= ENDING_MAX || self.ending.iter().any(|output| output.target.path() == path) {
+        let identity = file_identity(path);
+        let is_it = |output: &Output| {
+            let known = output.target.path();
+            known == path || identity.is_some() && file_identity(known) == identity
+        };
+        if self.ending.len() >= ENDING_MAX || self.ending.iter().any(is_it) {
             self.end_others(&mut Patience::endless());
         }
     }

@@ -113,6 +113,13 @@ local outages = {}
 -- By name: since when an app runs, its links with what went over them before, and what went over links that are gone.
 local books = {}
 
+-- Calls a method of an app outside of its turns: what it takes and frees is in the app's books.
+local function as_app (name, f, ...)
+   native.enter(name)
+   f(...)
+   native.enter(nil)
+end
+
 -- Ports are found by name and by number.
 local function attach (name, direction, port, spec)
    local instance = app.app_table[name]
@@ -122,7 +129,7 @@ local function attach (name, direction, port, spec)
    ports[port] = l
    table.insert(ports, l)
    operations.book_link(name, direction, l)
-   if instance.link then instance:link(direction, port) end
+   if instance.link then as_app(name, instance.link, instance, direction, port) end
 end
 
 local function detach (name, direction, port)
@@ -138,9 +145,9 @@ local function detach (name, direction, port)
       end
    end
    if instance.unlink then
-      instance:unlink(direction, port)
+      as_app(name, instance.unlink, instance, direction, port)
    elseif instance.link then
-      instance:link(direction, port)
+      as_app(name, instance.link, instance, direction, port)
    end
 end
 
@@ -162,8 +169,9 @@ end
 
 function operations.start_app (name, class, arg)
    books[name] = { since = C.get_monotonic_time(), links = {}, gone = 0 }
-   native.taken(name, 0)
+   -- This closes the account of a start that has failed.
    native.enter(name)
+   native.taken(name, 0)
    local instance = class:new(arg)
    native.enter(nil)
    if type(instance) ~= "table" then
@@ -197,7 +205,12 @@ function operations.stop_app (name)
 end
 
 function operations.reconfig_app (name, _, arg)
-   if outages[name] then outages[name].arg = arg else app.app_table[name]:reconfig(arg) end
+   if outages[name] then
+      outages[name].arg = arg
+   else
+      local instance = app.app_table[name]
+      as_app(name, instance.reconfig, instance, arg)
+   end
    app.configuration.apps[name].arg = arg
 end
 
@@ -403,11 +416,7 @@ end
 
 -- Stops an instance that has failed, and counts the packets that it had as lost. Returns how many.
 local function discard (name, instance)
-   if instance.stop then
-      native.enter(name)
-      pcall(instance.stop, instance)
-      native.enter(nil)
-   end
+   if instance.stop then as_app(name, pcall, instance.stop, instance) end
    -- What native apps take and free is not in these books.
    local is_native = instance.relink and instance.native
    local held = lose(is_native and 0 or has(name), instance.abandon, instance)
@@ -452,11 +461,7 @@ local function start_again (name, outage)
             instance[direction][one.port] = one.link
             table.insert(instance[direction], one.link)
             operations.book_link(name, direction, one.link)
-            if instance.link then
-               native.enter(name)
-               instance:link(direction, one.port)
-               native.enter(nil)
-            end
+            if instance.link then as_app(name, instance.link, instance, direction, one.port) end
          end
       end
       books[name].delay = outage.delay

@@ -540,7 +540,7 @@ function configs.link (c, spec)
 end
 
 local engine = { app_table = {}, link_table = {}, placement = {}, pull_npackets = app.pull_npackets, worker = app.worker, workers = app.workers,
-   busywait = false, maxsleep = app.maxsleep, now = app.now, report_links = app.report_links, report_apps = app.report_apps,
+   busywait = false, maxsleep = app.maxsleep, now = app.now, report_links = app.report_links, report_apps = function () run_engine(app.report_apps) end,
    report_load = app.report_load }
 
 local watched = {}
