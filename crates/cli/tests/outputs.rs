@@ -744,7 +744,7 @@ fn types_of_apps_are_listed_and_told_of() {
         serde_json::from_str(&stdout(&run(&["apps", "--json", "filter"]))).unwrap();
     assert_eq!((&object["type"], &object["name"]), (&"app".into(), &"filter".into()));
     assert_eq!(object["outputs"], serde_json::json!(["output", "rejected"]));
-    assert_eq!(object["options"][0]["unless_set"], "required, or `bytecode`");
+    assert_eq!(object["options"][0]["unless_set"], "required, or bytecode");
     let wrong = run(&["apps", "fliter"]);
     assert!(code(&wrong) == 2 && stderr(&wrong).contains("`filter`"), "{}", stderr(&wrong));
 }
