@@ -558,7 +558,7 @@ impl Judge {
             (Ok(answer), Some(now)) => {
                 let Tag { packets, sight, related, .. } = *tag;
                 // It had its place in the table before it waited: that the table is full now is no fault of its flow.
-                let sight = sight.map(|sight| Sighting { is_new: false, ..sight });
+                let sight = sight.map(|sight| Sighting { is_full: false, ..sight });
                 self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
             }
             // Its flow is gone: nothing more will be known.
@@ -695,9 +695,8 @@ impl Judge {
         if faults.table_full == OnFault::Closed
             && let Some(sight) = tag.sight
         {
-            let is_full = self.spy.flows() >= self.spy.capacity();
             let state = self.states.of(sight.slot);
-            if sight.is_new && is_full {
+            if sight.is_full {
                 state.refuse();
             }
             if state.is_refused() {

@@ -264,8 +264,8 @@ fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
     };
     let frames: Vec<Vec<u8>> =
         [1, 2, 1, 2].iter().map(|host| udp(&format!("10.0.0.{host}:9"), "10.0.0.9:53")).collect();
-    assert_eq!(letters_in(&mut judge(&text("closed")), &frames, Way::default(), 1), "adad");
-    assert_eq!(letters_in(&mut judge(&text("open")), &frames, Way::default(), 1), "aaaa");
+    assert_eq!(letters(&text("closed"), &frames), "adad");
+    assert_eq!(letters(&text("open"), &frames), "aaaa");
 }
 
 #[test]
