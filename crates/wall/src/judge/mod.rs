@@ -37,7 +37,7 @@ use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
 use dpi::Protocol;
 use expect::{Expectations, Expected};
 use flow::table::Slot;
-use flow::{NoFlow, Packet};
+use flow::{Key, NoFlow, Packet};
 use memo::{Facts, Memo};
 use names::NameTable;
 use state::States;
@@ -513,7 +513,7 @@ impl Judge {
             }
         }
         if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
-            self.meet_expectation(sight, packet.time_ns);
+            self.meet_expectation(packet, sight);
         }
         if self.wanted == Some(self.packets + number as u64 + 1) {
             // Evidence has what is known of the flow, even where the verdict comes without.
@@ -626,15 +626,22 @@ impl Judge {
         verdict
     }
 
+    /// The key of the flow of a packet. The flow may be over: a later packet of the burst may have taken its slot.
+    fn key_of(&self, packet: &Packet<'_>, slot: Slot) -> Option<Key> {
+        let decoded = || flow::decode(packet.linktype, packet.frame).ok().map(|decoded| decoded.key);
+        self.spy.key(slot).or_else(decoded)
+    }
+
     /// A flow begins: perhaps another has announced it.
     #[inline]
-    fn meet_expectation(&mut self, sight: Sighting, now_ns: u64) {
-        let Some(expectations) = &mut self.expectations else { return };
+    fn meet_expectation(&mut self, packet: &Packet<'_>, sight: Sighting) {
         let anybody_counts = self.policy.settings().sip_media == SipMedia::Anywhere;
-        if expectations.is_empty() && !anybody_counts {
+        if self.expectations.as_ref().is_none_or(|all| all.is_empty() && !anybody_counts) {
             return;
         }
-        let Some(key) = self.spy.key(sight.slot) else { return };
+        let Some(key) = self.key_of(packet, sight.slot) else { return };
+        let Some(expectations) = &mut self.expectations else { return };
+        let now_ns = packet.time_ns;
         let expected = Expected {
             protocol: key.protocol(),
             vlans: key.vlans(),
@@ -652,10 +659,11 @@ impl Judge {
     fn note_announced(&mut self, packet: &Packet<'_>, sight: Sighting, speaks: u16) {
         let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
         let payload = packet.frame.get(start..end).unwrap_or_default();
-        let (Some(all), Some(key)) = (&mut self.expectations, self.spy.key(sight.slot)) else { return };
         if payload.is_empty() {
             return;
         }
+        let key = self.key_of(packet, sight.slot);
+        let (Some(all), Some(key)) = (&mut self.expectations, key) else { return };
         let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
         let mut add = |protocol, from, to| {
             let expected = Expected { protocol, vlans: key.vlans(), from, to };

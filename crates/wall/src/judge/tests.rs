@@ -354,6 +354,20 @@ fn connections_that_ftp_announces_are_related() {
 }
 
 #[test]
+fn announcements_count_though_their_flow_is_over_by_the_end_of_the_burst() {
+    let body = "v=0\r\nc=IN IP4 10.0.0.9\r\nm=audio 40000 RTP/AVP 0\r\n";
+    let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let frames = [
+        talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite),
+        talk("10.0.0.2:6000 > 10.0.0.9:40000", "udp", "media"),
+        talk("10.0.0.2:6001 > 10.0.0.9:40001", "udp", "report"),
+        talk("10.0.0.2:6001 > 10.0.0.9:40002", "udp", "report"),
+    ];
+    // Each flow takes the place of the one before.
+    assert_eq!(letters(&format!("flows.max = 1\n{}", rules(RELATED)), &frames), "aaad");
+}
+
+#[test]
 fn media_anywhere_end_with_the_policy_that_allows_them() {
     let body = "v=0\r\nc=IN IP4 10.0.0.8\r\nm=audio 40000 RTP/AVP 0\r\n";
     let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
