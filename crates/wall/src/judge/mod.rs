@@ -815,7 +815,8 @@ impl Judge {
     #[inline]
     fn facts(&mut self, way: Way, tag: &Tag) -> Facts {
         let Tag { protocol, master, packets, name, risks, .. } = *tag;
-        let is_related = tag.related.is_some_and(|slot| self.states.of(slot).has_accepted());
+        let related = tag.related.and_then(|slot| self.states.get(slot));
+        let is_related = related.is_some_and(|state| state.has_accepted());
         let (state, from, own) = match tag.sight {
             None => (state::INVALID, 0, 0),
             Some(sight) => {
