@@ -144,6 +144,11 @@ impl ForAnybody {
         self.len() > 0 && self.with(|all| all.take(&Expected { from: None, ..*expected }, now_ns))
     }
 
+    /// None of them is expected any more.
+    pub(super) fn clear(&self) {
+        self.with(|all| *all = Expectations::default());
+    }
+
     fn with<T>(&self, change: impl FnOnce(&mut Expectations) -> T) -> T {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut all);

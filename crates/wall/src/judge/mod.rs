@@ -321,6 +321,9 @@ impl Judge {
             true => drop(self.expectations.get_or_insert_default()),
             false => self.expectations = None,
         }
+        if !policy.asks_for_states() || policy.settings().sip_media != SipMedia::Anywhere {
+            self.for_anybody.clear();
+        }
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }

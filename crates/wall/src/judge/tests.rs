@@ -372,15 +372,20 @@ fn media_anywhere_end_with_the_policy_that_allows_them() {
     let body = "v=0\r\nc=IN IP4 10.0.0.8\r\nm=audio 40000 RTP/AVP 0\r\n";
     let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let invite = [talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite)];
-    let mut judge = judge(&format!("sip_media = 'anywhere'\n{}", rules(RELATED)));
+    let anywhere = format!("sip_media = 'anywhere'\n{}", rules(RELATED));
+    let mut judge = judge(&anywhere);
     assert_eq!(letters_in(&mut judge, &invite, Way::default(), 1), "a");
     assert_eq!(judge.announced(), (2, 0));
-    judge.set_policy(Arc::new(Policy::read(&rules(RELATED), Path::new("")).unwrap()));
-    let frame = talk("10.0.0.3:6000 > 10.0.0.8:40000", "udp", "media");
-    let packet = Packet { frame: &frame, linktype: LinkType::EN10MB, time_ns: SECOND, wire_len: 60 };
-    let mut verdicts = [Verdict::NONE];
-    judge.burst(&[packet], Way::default(), &mut verdicts);
-    assert_eq!(verdicts[0].action, Action::Drop);
+    // A later policy that allows them again allows those that are announced from then on.
+    for (port, text) in [(6000, rules(RELATED)), (6001, anywhere)] {
+        judge.set_policy(Arc::new(Policy::read(&text, Path::new("")).unwrap()));
+        assert_eq!(judge.announced(), (0, 0));
+        let frame = talk(&format!("10.0.0.3:{port} > 10.0.0.8:40000"), "udp", "media");
+        let packet = Packet { frame: &frame, linktype: LinkType::EN10MB, time_ns: SECOND, wire_len: 60 };
+        let mut verdicts = [Verdict::NONE];
+        judge.burst(&[packet], Way::default(), &mut verdicts);
+        assert_eq!(verdicts[0].action, Action::Drop);
+    }
 }
 
 #[test]
