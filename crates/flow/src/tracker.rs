@@ -91,6 +91,8 @@ pub struct Seen<'a, V> {
     pub slot: Slot,
     /// Whether it is the first packet of its flow.
     pub is_new: bool,
+    /// Whether its flow began with it, and no further one fits beside that.
+    pub is_full: bool,
     /// Of a segment of TCP, whether it counts: it lies within the window, and its checksum is right, as far as that is checked. What does not count changes
     /// nothing of the connection.
     pub counts: bool,
@@ -271,10 +273,13 @@ impl<V: Default> Tracker<V> {
                     },
                 };
                 let found = match found {
-                    Ok((slot, is_new, counts)) => match self.table.used_mut(slot) {
-                        Some(flow) => Ok(Seen { slot, is_new, counts, decoded, flow }),
-                        None => continue,
-                    },
+                    Ok((slot, is_new, counts)) => {
+                        let is_full = is_new && self.table.len() >= self.table.capacity();
+                        match self.table.used_mut(slot) {
+                            Some(flow) => Ok(Seen { slot, is_new, is_full, counts, decoded, flow }),
+                            None => continue,
+                        }
+                    }
                     Err(why) => {
                         self.counters.no_flow[why as usize] += 1;
                         without += 1;

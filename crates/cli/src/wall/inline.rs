@@ -232,7 +232,8 @@ fn between(
     let sides = [("south", south), ("north", north)];
     // One key for the kernel and for us.
     let key = RandomState::new().hash_one(());
-    // Sockets join in the order of these names.
+    // At the start, sockets join in the order of these names. A device that comes back is opened by each worker when that notices it: the numbers of its sockets may
+    // be others from then on, and each `rss` hands over what comes to the wrong worker, until the wall is started again.
     let width = (workers - 1).to_string().len();
     for worker in 0..workers {
         let name = |app: &str| if workers == 1 { app.to_owned() } else { format!("{app}_{worker:0width$}") };

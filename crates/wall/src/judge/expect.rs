@@ -5,12 +5,16 @@
 //! announced for any host, and come from any (Netfilter: `sip_direct_media=0`). There are so many of a connection at
 //! most, of which the oldest is forgotten, and so many of all, beyond which no more count.
 
-use flow::table::Slot;
+use super::{Judge, announce};
+use crate::policy::SipMedia;
+use crate::spy::Sighting;
+use dpi::Protocol;
+use flow::{Key, Packet, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use wire::ip::is_host;
+use wire::ip::{is_host, protocol as ip};
 
 /// Announcements at most.
 const ALL_MAX: usize = 4096;
@@ -144,11 +148,87 @@ impl ForAnybody {
         self.len() > 0 && self.with(|all| all.take(&Expected { from: None, ..*expected }, now_ns))
     }
 
+    /// None of them is expected any more.
+    pub(super) fn clear(&self) {
+        self.with(|all| *all = Expectations::default());
+    }
+
     fn with<T>(&self, change: impl FnOnce(&mut Expectations) -> T) -> T {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = change(&mut all);
         self.count.store(all.len(), Ordering::Relaxed);
         changed
+    }
+}
+
+impl Judge {
+    /// The key of the flow of a packet. The flow may be over: a later packet of the burst may have taken its slot.
+    fn key_of(&self, packet: &Packet<'_>, slot: Slot) -> Option<Key> {
+        let decoded = || flow::decode(packet.linktype, packet.frame).ok().map(|decoded| decoded.key);
+        self.spy.key(slot).or_else(decoded)
+    }
+
+    /// A flow begins: perhaps another has announced it.
+    #[inline]
+    pub(super) fn meet_expectation(&mut self, packet: &Packet<'_>, sight: Sighting) {
+        let anybody_counts = self.policy.settings().sip_media == SipMedia::Anywhere;
+        if self.expectations.as_ref().is_none_or(|all| all.is_empty() && !anybody_counts) {
+            return;
+        }
+        let Some(key) = self.key_of(packet, sight.slot) else { return };
+        let Some(expectations) = &mut self.expectations else { return };
+        let now_ns = packet.time_ns;
+        let expected = Expected {
+            protocol: key.protocol(),
+            vlans: key.vlans(),
+            from: Some(key.src(sight.direction).ip()),
+            to: key.dst(sight.direction),
+        };
+        if expectations.take(&expected, now_ns) || anybody_counts && self.for_anybody.take(&expected, now_ns)
+        {
+            self.states.of(sight.slot).announce();
+        }
+    }
+
+    /// Takes note of connections that a packet which goes on announces.
+    #[cold]
+    pub(super) fn note_announced(&mut self, packet: &Packet<'_>, sight: Sighting, speaks: u16) {
+        let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
+        let payload = packet.frame.get(start..end).unwrap_or_default();
+        if payload.is_empty() {
+            return;
+        }
+        let key = self.key_of(packet, sight.slot);
+        let (Some(all), Some(key)) = (&mut self.expectations, key) else { return };
+        let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
+        let mut add = |protocol, from, to| {
+            let expected = Expected { protocol, vlans: key.vlans(), from, to };
+            if from.is_some() {
+                all.add(sight.slot, expected, sender, packet.time_ns);
+            } else if !self.for_anybody.add(sight.slot, expected, sender, packet.time_ns) {
+                all.refused += 1;
+            }
+        };
+        if speaks == Protocol::FTP_CONTROL.number() {
+            let is_client = self.states.of(sight.slot).from(sight.direction) == 1;
+            let announced = announce::of_ftp(payload, is_client, sender);
+            return announced.into_iter().for_each(|to| add(ip::TCP, Some(peer), to));
+        }
+        let is_direct = self.policy.settings().sip_media == SipMedia::Signalling;
+        let from = is_direct.then_some(peer);
+        for mut to in announce::of_sip(payload) {
+            add(ip::UDP, from, to);
+            // Reports of RTCP go to the next port (RFC 3550, 11).
+            to.set_port(to.port().saturating_add(1));
+            add(ip::UDP, from, to);
+        }
+    }
+
+    /// Connections that were announced and have not come, with those of other workers that anybody may begin; and announcements that did not count.
+    #[must_use]
+    pub fn announced(&self) -> (usize, u64) {
+        let announced = |all: &Expectations| (all.len() + self.for_anybody.len(), all.refused);
+        self.expectations.as_ref().map_or((0, 0), announced)
     }
 }
 

@@ -81,7 +81,11 @@ impl Judge {
     }
 }
 
+/// Whether a filter matches packets of a flow. Those with VLAN tags are Ethernet frames; without these, their headers would match what the frames do not.
 fn matches(filter: &Filter, key: &Key) -> bool {
+    if filter.linktype() != LinkType::EN10MB && key.vlans() != [0, 0] {
+        return false;
+    }
     let is_one = |direction| filter.matches(&headers(filter.linktype(), key, direction));
     is_one(Direction::Up) || is_one(Direction::Down)
 }
@@ -142,6 +146,20 @@ fn headers(linktype: LinkType, key: &Key, direction: Direction) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_in_vlans_are_found_by_filters_of_vlans() {
+        let [src, dst] = ["10.0.0.1:4000", "10.0.0.2:53"].map(|end| end.parse().unwrap());
+        for (text, expected) in [("udp", [true, false]), ("vlan 7 and udp", [false, true])] {
+            let compiled = |linktype| pflang::Compiler::new(linktype).compile(text).ok();
+            let filters = [LinkType::RAW, LinkType::EN10MB].map(compiled);
+            let found = [[0, 0], [7, 0]].map(|vlans| {
+                let (key, _) = Key::new(src, dst, protocol::UDP, vlans);
+                filters.iter().flatten().any(|filter| matches(filter, &key))
+            });
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 
     #[test]
     fn headers_are_those_of_the_flow() {

@@ -35,7 +35,7 @@ use crate::policy::{
 use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
 use dpi::Protocol;
-use expect::{Expectations, Expected};
+use expect::Expectations;
 use flow::table::Slot;
 use flow::{NoFlow, Packet};
 use memo::{Facts, Memo};
@@ -44,7 +44,6 @@ use state::States;
 use std::sync::Arc;
 use wire::LinkType;
 use wire::ether::ethertype;
-use wire::ip::protocol as ip;
 
 /// Link types for which programs are kept.
 const KINDS_MAX: usize = 4;
@@ -321,6 +320,9 @@ impl Judge {
             true => drop(self.expectations.get_or_insert_default()),
             false => self.expectations = None,
         }
+        if !policy.asks_for_states() || policy.settings().sip_media != SipMedia::Anywhere {
+            self.for_anybody.clear();
+        }
         if self.policy.payloads().next().is_some() || policy.payloads().next().is_some() {
             self.states.forget_payloads();
         }
@@ -513,7 +515,7 @@ impl Judge {
             }
         }
         if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
-            self.meet_expectation(sight, packet.time_ns);
+            self.meet_expectation(packet, sight);
         }
         if self.wanted == Some(self.packets + number as u64 + 1) {
             // Evidence has what is known of the flow, even where the verdict comes without.
@@ -558,7 +560,7 @@ impl Judge {
             (Ok(answer), Some(now)) => {
                 let Tag { packets, sight, related, .. } = *tag;
                 // It had its place in the table before it waited: that the table is full now is no fault of its flow.
-                let sight = sight.map(|sight| Sighting { is_new: false, ..sight });
+                let sight = sight.map(|sight| Sighting { is_full: false, ..sight });
                 self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
             }
             // Its flow is gone: nothing more will be known.
@@ -626,67 +628,6 @@ impl Judge {
         verdict
     }
 
-    /// A flow begins: perhaps another has announced it.
-    #[inline]
-    fn meet_expectation(&mut self, sight: Sighting, now_ns: u64) {
-        let Some(expectations) = &mut self.expectations else { return };
-        let anybody_counts = self.policy.settings().sip_media == SipMedia::Anywhere;
-        if expectations.is_empty() && !anybody_counts {
-            return;
-        }
-        let Some(key) = self.spy.key(sight.slot) else { return };
-        let expected = Expected {
-            protocol: key.protocol(),
-            vlans: key.vlans(),
-            from: Some(key.src(sight.direction).ip()),
-            to: key.dst(sight.direction),
-        };
-        if expectations.take(&expected, now_ns) || anybody_counts && self.for_anybody.take(&expected, now_ns)
-        {
-            self.states.of(sight.slot).announce();
-        }
-    }
-
-    /// Takes note of connections that a packet which goes on announces.
-    #[cold]
-    fn note_announced(&mut self, packet: &Packet<'_>, sight: Sighting, speaks: u16) {
-        let (start, end) = (sight.payload.0 as usize, sight.payload.1 as usize);
-        let payload = packet.frame.get(start..end).unwrap_or_default();
-        let (Some(all), Some(key)) = (&mut self.expectations, self.spy.key(sight.slot)) else { return };
-        if payload.is_empty() {
-            return;
-        }
-        let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
-        let mut add = |protocol, from, to| {
-            let expected = Expected { protocol, vlans: key.vlans(), from, to };
-            if from.is_some() {
-                all.add(sight.slot, expected, sender, packet.time_ns);
-            } else if !self.for_anybody.add(sight.slot, expected, sender, packet.time_ns) {
-                all.refused += 1;
-            }
-        };
-        if speaks == Protocol::FTP_CONTROL.number() {
-            let is_client = self.states.of(sight.slot).from(sight.direction) == 1;
-            let announced = announce::of_ftp(payload, is_client, sender);
-            return announced.into_iter().for_each(|to| add(ip::TCP, Some(peer), to));
-        }
-        let is_direct = self.policy.settings().sip_media == SipMedia::Signalling;
-        let from = is_direct.then_some(peer);
-        for mut to in announce::of_sip(payload) {
-            add(ip::UDP, from, to);
-            // Reports of RTCP go to the next port (RFC 3550, 11).
-            to.set_port(to.port().saturating_add(1));
-            add(ip::UDP, from, to);
-        }
-    }
-
-    /// Connections that were announced and have not come, with those of other workers that anybody may begin; and announcements that did not count.
-    #[must_use]
-    pub fn announced(&self) -> (usize, u64) {
-        let announced = |all: &Expectations| (all.len() + self.for_anybody.len(), all.refused);
-        self.expectations.as_ref().map_or((0, 0), announced)
-    }
-
     /// Judges a packet about whose flow rules ask.
     fn left_open(&mut self, packet: &Packet<'_>, way: Way, tag: &Tag, scratch: &mut Scratch) -> Verdict {
         let settings = self.policy.settings();
@@ -695,9 +636,8 @@ impl Judge {
         if faults.table_full == OnFault::Closed
             && let Some(sight) = tag.sight
         {
-            let is_full = self.spy.flows() >= self.spy.capacity();
             let state = self.states.of(sight.slot);
-            if sight.is_new && is_full {
+            if sight.is_full {
                 state.refuse();
             }
             if state.is_refused() {
@@ -808,7 +748,8 @@ impl Judge {
     #[inline]
     fn facts(&mut self, way: Way, tag: &Tag) -> Facts {
         let Tag { protocol, master, packets, name, risks, .. } = *tag;
-        let is_related = tag.related.is_some_and(|slot| self.states.of(slot).has_accepted());
+        let related = tag.related.and_then(|slot| self.states.get(slot));
+        let is_related = related.is_some_and(|state| state.has_accepted());
         let (state, from, own) = match tag.sight {
             None => (state::INVALID, 0, 0),
             Some(sight) => {

@@ -264,8 +264,8 @@ fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
     };
     let frames: Vec<Vec<u8>> =
         [1, 2, 1, 2].iter().map(|host| udp(&format!("10.0.0.{host}:9"), "10.0.0.9:53")).collect();
-    assert_eq!(letters_in(&mut judge(&text("closed")), &frames, Way::default(), 1), "adad");
-    assert_eq!(letters_in(&mut judge(&text("open")), &frames, Way::default(), 1), "aaaa");
+    assert_eq!(letters(&text("closed"), &frames), "adad");
+    assert_eq!(letters(&text("open"), &frames), "aaaa");
 }
 
 #[test]
@@ -354,19 +354,38 @@ fn connections_that_ftp_announces_are_related() {
 }
 
 #[test]
+fn announcements_count_though_their_flow_is_over_by_the_end_of_the_burst() {
+    let body = "v=0\r\nc=IN IP4 10.0.0.9\r\nm=audio 40000 RTP/AVP 0\r\n";
+    let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let frames = [
+        talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite),
+        talk("10.0.0.2:6000 > 10.0.0.9:40000", "udp", "media"),
+        talk("10.0.0.2:6001 > 10.0.0.9:40001", "udp", "report"),
+        talk("10.0.0.2:6001 > 10.0.0.9:40002", "udp", "report"),
+    ];
+    // Each flow takes the place of the one before.
+    assert_eq!(letters(&format!("flows.max = 1\n{}", rules(RELATED)), &frames), "aaad");
+}
+
+#[test]
 fn media_anywhere_end_with_the_policy_that_allows_them() {
     let body = "v=0\r\nc=IN IP4 10.0.0.8\r\nm=audio 40000 RTP/AVP 0\r\n";
     let invite = format!("INVITE sip:a@b SIP/2.0\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let invite = [talk("10.0.0.9:5060 > 10.0.0.2:5060", "udp", &invite)];
-    let mut judge = judge(&format!("sip_media = 'anywhere'\n{}", rules(RELATED)));
+    let anywhere = format!("sip_media = 'anywhere'\n{}", rules(RELATED));
+    let mut judge = judge(&anywhere);
     assert_eq!(letters_in(&mut judge, &invite, Way::default(), 1), "a");
     assert_eq!(judge.announced(), (2, 0));
-    judge.set_policy(Arc::new(Policy::read(&rules(RELATED), Path::new("")).unwrap()));
-    let frame = talk("10.0.0.3:6000 > 10.0.0.8:40000", "udp", "media");
-    let packet = Packet { frame: &frame, linktype: LinkType::EN10MB, time_ns: SECOND, wire_len: 60 };
-    let mut verdicts = [Verdict::NONE];
-    judge.burst(&[packet], Way::default(), &mut verdicts);
-    assert_eq!(verdicts[0].action, Action::Drop);
+    // A later policy that allows them again allows those that are announced from then on.
+    for (port, text) in [(6000, rules(RELATED)), (6001, anywhere)] {
+        judge.set_policy(Arc::new(Policy::read(&text, Path::new("")).unwrap()));
+        assert_eq!(judge.announced(), (0, 0));
+        let frame = talk(&format!("10.0.0.3:{port} > 10.0.0.8:40000"), "udp", "media");
+        let packet = Packet { frame: &frame, linktype: LinkType::EN10MB, time_ns: SECOND, wire_len: 60 };
+        let mut verdicts = [Verdict::NONE];
+        judge.burst(&[packet], Way::default(), &mut verdicts);
+        assert_eq!(verdicts[0].action, Action::Drop);
+    }
 }
 
 #[test]

@@ -138,6 +138,8 @@ pub struct Sighting {
     pub direction: Direction,
     /// Whether it is the first of its flow.
     pub is_new: bool,
+    /// Whether it is, and took the last place in the table or that of another. See [`flow::Seen::is_full`].
+    pub is_full: bool,
     /// Of a segment of TCP: whether it counts. See [`flow::Seen::counts`].
     pub counts: bool,
     /// Where what the packet says begins and ends, in its bytes.
@@ -422,7 +424,7 @@ impl Spy {
             if wants_slots {
                 slots.push(seen.as_ref().ok().map(|seen| seen.slot));
             }
-            let Seen { slot, is_new, counts, decoded, flow } = match seen {
+            let Seen { slot, is_new, is_full, counts, decoded, flow } = match seen {
                 Ok(seen) => seen,
                 Err(why) => return tags[first + at] = without_flow(why),
             };
@@ -434,7 +436,8 @@ impl Spy {
             look.count = look.count.saturating_add(1);
             let payload = decoded.payload();
             let payload = (payload.start as u32, payload.end as u32);
-            let sight = Some(Sighting { slot, direction: decoded.direction, is_new, counts, payload });
+            let direction = decoded.direction;
+            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, payload });
             tags[first + at] = Tag { sight, ..tag(look, names) };
             if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
                 && let Some((key, _)) = decoded.quoted(packets[at].frame)
