@@ -77,11 +77,7 @@ impl FanoutAddresses {
             program[at].k = (program.len() - at - 1) as u32;
         }
         program.push(insn(XOR, hash.end));
-        for (shift, factor) in AddressHash::FINISH {
-            program.extend(xor_shifted(shift));
-            program.push(insn(MUL, factor));
-        }
-        program.extend(xor_shifted(AddressHash::LAST_SHIFT));
+        finish(&mut program);
         // (hash * sockets) >> 32, by halves of the hash.
         program.extend([
             insn(STORE, 0),
@@ -126,6 +122,16 @@ fn fold(hash: AddressHash, at: u32, words: u32, program: &mut Vec<sock_filter>) 
         program.extend(xor_shifted(shift));
         program.push(insn(A_TO_X, 0));
     }
+    finish(program);
+}
+
+/// Makes each bit of A depend on all.
+fn finish(program: &mut Vec<sock_filter>) {
+    for (shift, factor) in AddressHash::FINISH {
+        program.extend(xor_shifted(shift));
+        program.push(insn(MUL, factor));
+    }
+    program.extend(xor_shifted(AddressHash::LAST_SHIFT));
 }
 
 #[cfg(test)]

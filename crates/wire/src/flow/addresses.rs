@@ -1,12 +1,13 @@
 //! The hash of two addresses in arithmetic of 32 bits, which a program of classic BPF can do as well: so the kernel finds the bucket of a frame that we find.
 //!
 //! ```text
-//!  address ─► fold: for each word, hash = (hash ^ word) * FOLD, hash ^= hash >> 15 ─┐
-//!                                                                                   ├─► sum ^ end ─► finish ─► 32 bits
-//!  address ─► fold ─────────────────────────────────────────────────────────────────┘
+//!  address ─► fold: for each word, hash = (hash ^ word) * FOLD, hash ^= hash >> 15 ─► finish ─┐
+//!                                                                                             ├─► sum ^ end ─► finish ─► 32 bits
+//!  address ─► fold ─► finish ─────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! What is folded is summed, so both directions come to the same. `10.0.0.1 > 10.0.0.3` and `10.0.0.2 > 10.0.0.2` do not, since the sum is one of hashes.
+//! Both addresses are summed, so both directions come to the same. `10.0.0.1 > 10.0.0.3` and `10.0.0.2 > 10.0.0.2` do not, since the sum is one of hashes: what is folded
+//! alone grows with the address so evenly that sums would meet.
 
 use std::net::IpAddr;
 
@@ -29,7 +30,7 @@ impl std::fmt::Debug for AddressHash {
 impl AddressHash {
     /// The factor of each word, and by how many bits the product is shifted to be xored with itself.
     pub const FOLD: (u32, u32) = (0x9e37_79b1, 15);
-    /// The steps of the end: by how many bits the hash is shifted to be xored with itself, and what it is multiplied with then (Wellons, "lowbias32").
+    /// The steps of an end: by how many bits the hash is shifted to be xored with itself, and what it is multiplied with then (Wellons, "lowbias32").
     pub const FINISH: [(u32, u32); 2] = [(16, 0x7feb_352d), (15, 0x846c_a68b)];
     /// The shift of the last step.
     pub const LAST_SHIFT: u32 = 16;
@@ -43,14 +44,14 @@ impl AddressHash {
 
     #[inline]
     fn fold(self, addr: IpAddr) -> u32 {
-        match addr {
+        AddressHash::finish(match addr {
             IpAddr::V4(addr) => AddressHash::step(self.start, addr.to_bits()),
             IpAddr::V6(addr) => {
                 let bits = addr.to_bits();
                 let words = [bits >> 96, bits >> 64, bits >> 32, bits];
                 words.into_iter().fold(self.start, |hash, word| AddressHash::step(hash, word as u32))
             }
-        }
+        })
     }
 
     #[inline]
