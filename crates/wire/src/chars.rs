@@ -2,7 +2,6 @@
 //!
 //! PERF: `write!` calls a formatter for each number of an address, which takes five times as long as this.
 
-use crate::mac::Mac;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// A text of at most `N` ASCII characters.
@@ -15,9 +14,9 @@ impl<const N: usize> Chars<N> {
     const EMPTY: Self = Chars { bytes: [0; N], len: 0 };
 
     /// `aa:bb:cc:dd:ee:ff`
-    pub(crate) fn mac(mac: Mac) -> Self {
+    pub(crate) fn mac(mac: [u8; 6]) -> Self {
         let mut chars = Self::EMPTY;
-        for (at, byte) in mac.0.into_iter().enumerate() {
+        for (at, byte) in mac.into_iter().enumerate() {
             if at > 0 {
                 chars.push(b':');
             }
@@ -84,7 +83,7 @@ mod tests {
                 assert_eq!(Chars::<21>::socket(socket).as_str(), socket.to_string());
             }
         }
-        assert_eq!(Chars::<17>::mac(Mac([0, 0x1f, 0xa0, 0xff, 9, 0x10])).as_str(), "00:1f:a0:ff:09:10");
+        assert_eq!(Chars::<17>::mac([0, 0x1f, 0xa0, 0xff, 9, 0x10]).as_str(), "00:1f:a0:ff:09:10");
         assert_eq!(Chars::<3>::ipv4(Ipv4Addr::LOCALHOST).as_str(), "127");
     }
 }

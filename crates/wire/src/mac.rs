@@ -49,7 +49,7 @@ impl Mac {
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(Chars::<17>::mac(*self).as_str())
+        f.pad(Chars::<17>::mac(self.0).as_str())
     }
 }
 
