@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(object["number"], 7);
         }
         let mut out = Vec::new();
-        write!(Escaping(&mut out), "{}", "host \"a\\b\"").unwrap();
+        Escaping(&mut out).write_str("host \"a\\b\"").unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), r#"host \"a\\b\""#);
     }
 }

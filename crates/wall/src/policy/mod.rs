@@ -408,7 +408,7 @@ impl Policy {
         let has_others = !unknown_stateless.is_empty();
         let ((whole, whole_ms), (early, stateless)) =
             match has_others && self.program.rules.len() >= RULES_OF_THREADS {
-                true => thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, &others) {
+                true => thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, others) {
                     Ok(thread) => (whole(), thread.join().unwrap_or_else(|panic| resume_unwind(panic))),
                     // The system has no thread for us: one after the other.
                     Err(_) => (whole(), others()),
