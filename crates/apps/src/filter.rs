@@ -17,7 +17,7 @@
 //! new filter takes the place of the old one between two bursts.
 //!
 //! A program sees a packet as the kernel would show it one that a device brings in: without its outer VLAN tag, which is beside the bytes, as are the
-//! packet's protocol, whom it was for (`af_packet` tells), and the index of its device. It is for Ethernet frames unless `linktype` says otherwise.
+//! packet's protocol, whom it was for (`af_packet` tells), and the index of its device (`af_packet`, `tap` and `nfqueue` tell). It is for Ethernet frames unless `linktype` says otherwise.
 //!
 //! A filter means something on frames of one link type. It is compiled for Ethernet, and for another link type when the first packet comes
 //! that says in its metadata that it is of that, which holds up the packets of the worker meanwhile: for four at most, and none where `linktype`

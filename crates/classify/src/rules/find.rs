@@ -130,7 +130,8 @@ impl<A: Address> Batch<A> {
                 let may_improve = self.best[usize::from(packet) % BATCH] >= table.first;
                 self.active[kept % BATCH] = packet;
                 kept += usize::from(may_improve);
-                let is_here = table.shared.is_in::<A>(&self.words[usize::from(packet) % BATCH]);
+                // PERF: to look into a table that is in the cache takes no longer than to find out whether that may be left.
+                let is_here = !AHEAD || table.shared.is_in::<A>(&self.words[usize::from(packet) % BATCH]);
                 self.here[here % BATCH] = packet;
                 here += usize::from(may_improve & is_here);
             }
@@ -155,7 +156,7 @@ impl<A: Address> Batch<A> {
             while self.nodes.len > 0 {
                 self.descend::<L, AHEAD>(lanes, image);
             }
-            self.compare(lanes, image, keys);
+            self.compare::<L, AHEAD>(lanes, image, keys);
         }
     }
 
@@ -196,13 +197,15 @@ impl<A: Address> Batch<A> {
 
     /// Compares all packets at leaves, a group of each at a time.
     #[inline(always)]
-    fn compare<L: Lanes>(&mut self, lanes: L, image: &Image, keys: &[Key<A>]) {
-        let count = self.leaves.len;
-        self.leaves.len = 0;
-        for x in 0..count {
-            let (packet, leaf) = (self.leaves.packets[x % BATCH], self.leaves.entries[x % BATCH]);
-            let words = &self.words[usize::from(packet) % BATCH];
-            self.leaves.push_if(packet, leaf, image.may_match::<A>(leaf, words));
+    fn compare<L: Lanes, const AHEAD: bool>(&mut self, lanes: L, image: &Image, keys: &[Key<A>]) {
+        if AHEAD {
+            let count = self.leaves.len;
+            self.leaves.len = 0;
+            for x in 0..count {
+                let (packet, leaf) = (self.leaves.packets[x % BATCH], self.leaves.entries[x % BATCH]);
+                let words = &self.words[usize::from(packet) % BATCH];
+                self.leaves.push_if(packet, leaf, image.may_match::<A>(leaf, words));
+            }
         }
         let mut done = 0;
         while self.leaves.len > 0 {
