@@ -138,7 +138,8 @@ impl LeafTable {
             sources.entry(computed).or_insert_with(|| source.clone());
             leaves.push(Leaf { answer: *answer, source, computed: count, constants });
         }
-        Ok(LeafValues { leaves })
+        let has_values = leaves.iter().any(|leaf| !leaf.constants.is_empty());
+        Ok(LeafValues { leaves, has_values })
     }
 }
 
@@ -146,6 +147,7 @@ impl LeafTable {
 #[derive(Debug)]
 pub struct LeafValues {
     leaves: Vec<Leaf>,
+    has_values: bool,
 }
 
 #[derive(Debug)]
@@ -196,6 +198,20 @@ impl LeafValues {
     /// ```
     pub fn last(&self) -> u32 {
         self.leaves.len() as u32
+    }
+
+    /// Whether any leaf has values.
+    ///
+    /// ```
+    /// use decide::{LeafTable, Options, Pool};
+    ///
+    /// let mut table = LeafTable::default();
+    /// table.add(7, &[]);
+    /// assert!(!table.compile(&Pool::default(), &Options::default())?.has_values());
+    /// # Ok::<(), decide::Error>(())
+    /// ```
+    pub fn has_values(&self) -> bool {
+        self.has_values
     }
 
     /// How many values a leaf has.

@@ -164,10 +164,10 @@ impl Table {
         mut holds: impl FnMut(u32) -> bool,
     ) -> u32 {
         match &self.kind {
-            Kind::Narrow(map, lists) => {
-                let Some(number) = narrow(self.dims[0], key, row) else { return best };
-                first_of(map.find(number), lists, best, holds)
-            }
+            Kind::Narrow(map, lists) => match narrow(self.dims[0], key, row) {
+                (number, true) => first_of(map.find(number), lists, best, holds),
+                _ => best,
+            },
             Kind::Wide(map, lists) => {
                 let Some(Dim::V6(end)) = self.dims.first().copied() else { return best };
                 if key.class.kind != Class::IP6 || key.there & [SRC, DST][end] == 0 {
@@ -206,16 +206,28 @@ impl Table {
             Kind::Narrow(map, lists) => {
                 let (mut numbers, mut found) = ([0; BURST], [NONE; BURST]);
                 let mut is_there = [false; BURST];
-                for (at, key) in keys.iter().enumerate() {
-                    if let Some(number) = narrow(self.dims[0], key, row(at)) {
-                        (numbers[at], is_there[at]) = (number, true);
+                let mut each = |dim: Dim| {
+                    for (at, key) in keys.iter().enumerate().take(BURST) {
+                        (numbers[at], is_there[at]) = narrow(dim, key, row(at));
                     }
+                };
+                // PERF: a loop for each kind of field, none of which asks for the kind.
+                match self.dims[0] {
+                    Dim::V4(0) => each(Dim::V4(0)),
+                    Dim::V4(_) => each(Dim::V4(1)),
+                    Dim::Port(0) => each(Dim::Port(0)),
+                    Dim::Port(_) => each(Dim::Port(1)),
+                    input => each(input),
                 }
                 map.find_each(&numbers[..keys.len()], &mut found[..keys.len()]);
-                for (at, best) in best.iter_mut().enumerate() {
-                    if is_there[at] && found[at] != NONE {
-                        *best = first_of(Some(found[at]), lists, *best, |check| holds(at, check));
-                    }
+                // PERF: which packets are in a piece is not to be guessed, so they are gathered without a branch.
+                let (mut hits, mut count) = ([0; BURST], 0);
+                for (at, (is_there, value)) in is_there.iter().zip(&found).enumerate().take(keys.len()) {
+                    hits[count % BURST] = at as u16;
+                    count += usize::from(is_there & (*value != NONE));
+                }
+                for at in hits[..count].iter().map(|at| usize::from(*at)) {
+                    best[at] = first_of(Some(found[at]), lists, best[at], |check| holds(at, check));
                 }
             }
             Kind::Rules4(table, wide) if !table.is_checked => {
@@ -353,18 +365,19 @@ pub(super) fn port_number(transport: u8, port: u16) -> u32 {
     u32::from(transport) << 16 | u32::from(port)
 }
 
-/// The number that a packet is looked up by, if it has it.
-#[inline]
-fn narrow(dim: Dim, key: &Key, row: &[u32]) -> Option<u32> {
+/// The number that a packet is looked up by, and whether it has it.
+#[inline(always)]
+fn narrow(dim: Dim, key: &Key, row: &[u32]) -> (u32, bool) {
     match dim {
         Dim::V4(end) => {
-            (key.class.kind != Class::IP6 && key.there & [SRC, DST][end] != 0).then_some(key.v4[end])
+            let is_there = (key.class.kind != Class::IP6) & (key.there & [SRC, DST][end] != 0);
+            (key.v4[end], is_there)
         }
         Dim::Port(end) => {
-            (key.there & [SPORT, DPORT][end] != 0).then(|| port_number(key.class.transport, key.ports[end]))
+            (port_number(key.class.transport, key.ports[end]), key.there & [SPORT, DPORT][end] != 0)
         }
-        Dim::Input(slot) => row.get(slot as usize).copied(),
-        Dim::V6(_) => None,
+        Dim::Input(slot) => row.get(slot as usize).map_or((0, false), |number| (*number, true)),
+        Dim::V6(_) => (0, false),
     }
 }
 

@@ -124,7 +124,9 @@ impl Matcher {
             }
         };
         values.clear();
-        self.push_values(leaf, Packet::new(captured, wire_len), inputs, values);
+        if self.0.leaves.has_values() {
+            self.push_values(leaf, Packet::new(captured, wire_len), inputs, values);
+        }
         self.call_of(leaf, values)
     }
 
@@ -171,6 +173,9 @@ impl Matcher {
         leaves.resize(packets.len(), REJECT);
         values.clear();
         run(leaves);
+        if !self.0.leaves.has_values() {
+            return;
+        }
         let width = self.0.inputs.len();
         for (i, (&leaf, packet)) in leaves.iter().zip(packets).enumerate() {
             self.push_values(leaf, *packet, &rows[i * width..(i + 1) * width], values);
