@@ -3,7 +3,7 @@
 use super::{Item, List, joined, read};
 use crate::set::overlay::Overlay;
 use crate::set::union;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
 use table::interval::Key;
@@ -94,7 +94,9 @@ impl ChangedLists {
     /// # Errors
     /// [`Refused::TooMany`].
     pub fn put(&mut self, name: &str, change: &Change) -> Result<(), Refused> {
-        if self.count + change.add.len() + change.remove.len() > ENTRIES_MAX {
+        // PERF: which of them are new is asked only where it decides.
+        let most = change.add.len() + change.remove.len();
+        if self.count + most > ENTRIES_MAX && self.count + self.unknown(name, change) > ENTRIES_MAX {
             return Err(Refused::TooMany);
         }
         self.versions += 1;
@@ -112,6 +114,14 @@ impl ChangedLists {
         }
         self.count = self.count + list.by_turn.len() - before;
         Ok(())
+    }
+
+    /// Entries of a change that are not noted yet. Those that are take no more room when they come again.
+    fn unknown(&self, name: &str, change: &Change) -> usize {
+        let known = self.lists.get(name).map(|list| &list.turns);
+        let items = change.add.iter().chain(&change.remove);
+        let unknown = items.filter(|&item| known.is_none_or(|turns| !turns.contains_key(item)));
+        unknown.collect::<HashSet<_>>().len()
     }
 
     /// Ends what was for a time that is over. Whether there was such.
@@ -302,7 +312,24 @@ mod tests {
         lists.put("map", &add(&["192.0.2.1"])).unwrap();
         assert_eq!(lists.applied("map", "10.0.0.0/8 SE\n"), Err(Refused::Map));
         assert!(matches!(lists.applied("map", "10.0.0.300\n"), Err(Refused::Wrong(_))));
-        let many = Change { add: vec![Item::Port(1, 1); ENTRIES_MAX + 1], ..Change::default() };
-        assert_eq!(lists.put("map", &many), Err(Refused::TooMany));
+    }
+
+    #[test]
+    fn only_entries_that_are_new_take_room() {
+        let addresses =
+            |count: usize| (0..count as u32).map(|address| Item::V4(address, address)).collect::<Vec<_>>();
+        let mut lists = ChangedLists::default();
+        let feed = Change { add: addresses(ENTRIES_MAX * 3 / 5), until: Some(10), ..Change::default() };
+        lists.put("feed", &feed).unwrap();
+        let again = Change { until: Some(20), ..feed };
+        lists.put("feed", &again).unwrap();
+        assert_eq!((lists.count, lists.next_expiry()), (ENTRIES_MAX * 3 / 5, Some(20)));
+        let twice = Change { add: vec![Item::Port(1, 1); ENTRIES_MAX + 1], ..Change::default() };
+        lists.put("feed", &twice).unwrap();
+        assert_eq!(lists.count, ENTRIES_MAX * 3 / 5 + 1);
+        let many = Change { add: addresses(ENTRIES_MAX), ..Change::default() };
+        assert_eq!(lists.put("feed", &many), Err(Refused::TooMany), "with the port there is one too many");
+        assert_eq!(lists.put("another", &again), Err(Refused::TooMany), "lists have the room together");
+        assert_eq!((lists.count, lists.version("another")), (ENTRIES_MAX * 3 / 5 + 1, 0));
     }
 }
