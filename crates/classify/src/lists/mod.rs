@@ -255,9 +255,8 @@ pub fn format_of(text: &str) -> Format {
     let Some(first) = lines.into_iter().next() else { return Format::Plain };
     let word = first.split([' ', '\t', '{']).next().unwrap_or("");
     match word {
-        "create" | "-N" | "-A" => Format::Ipset,
-        "add" if first.split_ascii_whitespace().nth(1) == Some("element") => Format::Nft,
-        "add" => Format::Ipset,
+        "add" | "create" if first.split_ascii_whitespace().nth(1) == Some("element") => Format::Nft,
+        "add" | "create" | "-N" | "-A" => Format::Ipset,
         "table" | "set" | "map" | "define" | "elements" | "flush" | "destroy" | "delete" => Format::Nft,
         _ if first.starts_with(['{', '[']) && !first.starts_with("[:") => Format::Json,
         _ if plain::csv_column(first).is_some() => Format::Csv,

@@ -8,7 +8,7 @@
 //! add element inet filter bad { 192.0.2.7 }
 //! define bad = { 192.0.2.8, 192.0.2.9 }
 //! ```
-//! Everything else of a ruleset is passed over.
+//! Everything else of a ruleset is passed over, and so are definitions of other things (`define wan = eth0`), unless one is asked for.
 
 use super::{Format, Item, List, Problem, problem, shown};
 
@@ -17,45 +17,81 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<List, Problem> {
     list.name = name.map(Into::into);
     let tokens = tokens(text);
     let mut is_known = false;
+    // What is wrong with a definition that was passed over.
+    let mut passed = None;
     let mut at = 0;
     while at < tokens.len() {
         let Some((of, first)) = elements_at(&tokens, at) else {
             at += 1;
             continue;
         };
-        let wanted = name.is_none_or(|name| name == of);
-        if wanted {
-            is_known = true;
-            if let Some(known) = list.name.replace(of.to_owned()).filter(|known| known != of) {
-                let message =
-                    format!("it holds several sets, {} and {} among them", shown(&known), shown(of));
-                return Err(problem(text, of, message).help("say which one"));
+        let end = first + tokens[first..].iter().take_while(|&&token| !ends_elements(token)).count();
+        let elements =
+            || tokens[first..end].split(|&token| token == ",").filter(|element| !element.is_empty());
+        let command = at.checked_sub(1).map_or("", |before| tokens[before]);
+        let is_define = tokens[at] == "define";
+        at = end + 1;
+        if name.is_some_and(|name| name != of) {
+            continue;
+        }
+        if matches!(command, "delete" | "destroy") && !is_define {
+            let message = "elements are taken out of a set here, and only those that are added are read";
+            return Err(problem(text, command, message).help("write what is left in the set"));
+        }
+        if name.is_none() && is_define && !elements().any(|tokens| element(text, tokens).is_ok()) {
+            let why = elements().next().and_then(|tokens| element(text, tokens).err());
+            passed = passed.or(why);
+            continue;
+        }
+        is_known = true;
+        if let Some(known) = list.name.replace(of.to_owned()).filter(|known| known != of) {
+            let message = format!("it holds several sets, {} and {} among them", shown(&known), shown(of));
+            return Err(problem(text, of, message).help("say which one"));
+        }
+        for tokens in elements() {
+            match element(text, tokens)? {
+                (item, Some(value)) => list.push_value(item, value),
+                (item, None) => list.push(item),
             }
         }
-        at = elements(text, &tokens, first, wanted.then_some(&mut list))?;
     }
-    match name {
-        Some(name) if !is_known => Err(problem(text, text, format!("there is no set {} in it", shown(name)))),
+    match (name, passed) {
+        (Some(name), _) if !is_known => {
+            Err(problem(text, text, format!("there is no set {} in it", shown(name))))
+        }
+        (None, Some(why)) if !is_known => Err(why),
         _ => Ok(list),
     }
 }
 
-/// Words, and the signs `{ } ; , =`; comments and quoted texts are left out.
+/// Words, and the signs `{ } ; , =`; comments and quoted texts are left out. A line end is a token only where it ends a definition without
+/// braces.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
+    let mut is_definition = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let len = match first {
             '#' => rest.find('\n').unwrap_or(rest.len()),
             '"' => rest[1..].find('"').map_or(rest.len(), |at| at + 2),
             '{' | '}' | ';' | ',' | '=' => {
+                is_definition &= !matches!(first, '{' | ';');
                 tokens.push(&rest[..1]);
                 1
             }
+            '\n' if is_definition && !matches!(tokens.last(), Some(&("=" | ","))) => {
+                is_definition = false;
+                tokens.push(&rest[..1]);
+                1
+            }
+            // The line goes on in the next.
+            '\\' if rest[1..].starts_with('\n') => 2,
+            '\\' if rest[1..].starts_with("\r\n") => 3,
             first if first.is_whitespace() => first.len_utf8(),
             _ => {
                 let ends = |sign: char| sign.is_whitespace() || "{};,=\"#".contains(sign);
                 let len = rest.find(ends).unwrap_or(rest.len());
+                is_definition |= &rest[..len] == "define";
                 tokens.push(&rest[..len]);
                 len
             }
@@ -70,7 +106,8 @@ fn elements_at<'t>(tokens: &[&'t str], at: usize) -> Option<(&'t str, usize)> {
     match tokens[at..] {
         ["define", name, "=", "{", ..] => Some((name, at + 4)),
         ["define", name, "=", ..] => Some((name, at + 3)),
-        ["element", ..] => {
+        // Of `get` and `reset`, elements are only asked for.
+        ["element", ..] if at == 0 || !matches!(tokens[at - 1], "get" | "reset") => {
             // Family and table stand before the name.
             let open = tokens[at..].iter().take(6).position(|&token| token == "{")?;
             Some((tokens[at + open - 1], at + open + 1)).filter(|_| open >= 2)
@@ -88,30 +125,13 @@ fn owner<'t>(tokens: &[&'t str], at: usize) -> &'t str {
     named.map_or(tokens[at], |three| three[1])
 }
 
-/// Reads elements up to the brace that closes them; gives the token behind it.
-fn elements(
-    text: &str,
-    tokens: &[&str],
-    first: usize,
-    mut list: Option<&mut List>,
-) -> Result<usize, Problem> {
-    let mut at = first;
-    loop {
-        let len = tokens[at..].iter().take_while(|&&token| !matches!(token, "," | "}" | ";")).count();
-        if let (Some(list), true) = (&mut list, len > 0) {
-            element(text, &tokens[at..at + len], list)?;
-        }
-        at += len;
-        match tokens.get(at) {
-            Some(&",") => at += 1,
-            Some(_) => return Ok(at + 1),
-            None => return Ok(at),
-        }
-    }
+/// Whether elements end in front of this token.
+fn ends_elements(token: &str) -> bool {
+    matches!(token, "}" | ";" | "\n")
 }
 
 /// `key [. port] [timeout 1h expires 3s comment …] [: value]`
-fn element(text: &str, tokens: &[&str], list: &mut List) -> Result<(), Problem> {
+fn element<'t>(text: &str, tokens: &[&'t str]) -> Result<(Item, Option<&'t str>), Problem> {
     let wrong = |why: String| problem(text, tokens[0], format!("{}: {why}", shown(tokens[0])));
     let colon = tokens.iter().position(|&token| token == ":");
     let (keys, value) = match colon {
@@ -130,9 +150,5 @@ fn element(text: &str, tokens: &[&str], list: &mut List) -> Result<(), Problem> 
             ));
         }
     };
-    match value {
-        Some(value) => list.push_value(item, value),
-        None => list.push(item),
-    }
-    Ok(())
+    Ok((item, value))
 }

@@ -144,6 +144,44 @@ fn sets_of_nftables() {
 }
 
 #[test]
+fn elements_that_are_taken_out_are_not_added() {
+    for command in ["add", "create"] {
+        let text = format!("{command} element inet filter bad {{ 192.0.2.7 }}\n");
+        assert_eq!(read(&text, None).unwrap().addresses.v4.len(), 1, "{command}");
+    }
+    for command in ["delete", "destroy"] {
+        let text = format!(
+            "add element inet filter bad {{ 192.0.2.7, 192.0.2.8 }}\n{command} element inet filter bad {{ 192.0.2.7 }}\n"
+        );
+        let problem = read(&text, None).unwrap_err();
+        assert_eq!((problem.line, problem.column), (2, 1), "{problem}");
+        assert!(read(&text, Some("bad")).is_err());
+        let text = format!("{text}define other = 192.0.2.9\n");
+        assert_eq!(read(&text, Some("other")).unwrap().entries, 1);
+    }
+    let text = "define a = 192.0.2.7\nget element inet filter bad { 192.0.2.8 }\n";
+    assert_eq!(read(text, None).unwrap().entries, 1);
+}
+
+#[test]
+fn a_definition_without_braces_ends_with_its_line() {
+    let text = "define wan = eth0\ndefine lan = { eth1, eth2 }\ndefine both = { $wan, $lan }\n\
+                table inet filter {\n\tset bad {\n\t\ttype ipv4_addr\n\t\telements = { 192.0.2.1, 192.0.2.2 }\n\t}\n}\n";
+    let list = read(text, None).unwrap();
+    assert_eq!((list.name.as_deref(), list.entries), (Some("bad"), 2));
+    assert_eq!(read(text, Some("bad")).unwrap().entries, 2);
+    assert_eq!(read(text, Some("wan")).unwrap_err().line, 1, "asked for, it has to be a list");
+    let text = "define one = 192.0.2.1 # the first\nadd rule inet filter input ip saddr $one, drop\n";
+    assert_eq!(read(text, None).unwrap().entries, 1);
+    let text = "define some = \\\n  { 192.0.2.1,\n 192.0.2.2 }\n";
+    assert_eq!(read(text, None).unwrap().entries, 2);
+    // Where nothing is a list, it is told why not.
+    for text in ["define wan = eth0\n", "define bad = { 10.0.0.300 }"] {
+        assert_eq!(read(text, None).unwrap_err().line, 1, "{text}");
+    }
+}
+
+#[test]
 fn mistakes_are_short_in_messages() {
     let text = format!("10.0.0.1\n  {}\u{1b}[0m", "x".repeat(500));
     let problem = read(&text, None).unwrap_err();
