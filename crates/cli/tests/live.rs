@@ -188,6 +188,42 @@ fn what_is_captured_is_what_tcpdump_captures() {
     }
 }
 
+#[test]
+fn a_filter_reads_beyond_what_is_kept() {
+    let Some((_turn, [a, b])) = cable("a_filter_reads_beyond_what_is_kept") else { return };
+    let folder = scratch("live-cut");
+    for (number, (filter, place)) in [
+        ("", "there is no filter"),
+        ("icmp[icmptype] = icmp-echo", "in the kernel"),
+        ("vlan and icmp", "runs here"),
+        ("tcp port 80", "in the kernel"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [ours, all, cut] =
+            ["ours", "all", "cut"].map(|name| folder.join(format!("{name}-{number}.pcap")));
+        let sluss = Capture::sluss(&a, &["-i", "va", "-s", "20", "-w", arg(&ours), filter]);
+        let tcpdump = Capture::tcpdump(&a, &["-i", "va", "-w", arg(&all)]);
+        assert!(sluss.said.contains(place) && sluss.said.contains("snap length 20;"), "{}", sluss.said);
+        ping(&a);
+        send(&a, "va");
+        send(&b, "vb");
+        settle(&[&ours, &all]);
+        let (sluss, _) = (sluss.end("INT"), tcpdump.end("INT"));
+        assert_eq!(code(&sluss), 0, "{filter}: {}", text(&sluss.stderr));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sluss"));
+        let output =
+            command.args(["filter", "-s", "20", "-o", arg(&cut), filter, arg(&all)]).output().unwrap();
+        assert_eq!(code(&output), 0, "{filter}: {}", text(&output.stderr));
+        let bytes = std::fs::read(&ours).unwrap();
+        let (ours, cut) = (packets(&ours), packets(&cut));
+        assert!(ours == cut && !ours.is_empty(), "{filter}: {} {}", ours.len(), cut.len());
+        assert_eq!(bytes.len(), 24 + ours.len() * (16 + 20), "{filter}: a header, and 20 bytes of each");
+        assert_eq!(bytes[16..20], 20_u32.to_ne_bytes(), "{filter}: the snap length");
+    }
+}
+
 /// What tcpdump compiles for a device asks for tags as only the kernel can answer.
 #[test]
 fn a_program_that_asks_the_kernel_runs_there() {

@@ -71,17 +71,20 @@ pub(super) fn run(
     how: How,
     terminal: &Terminal,
 ) -> Result<(Totals, Captured), Failure> {
-    let options = options(args);
-    let (name, snaplen) = (options.device.clone(), options.snaplen);
-    let is_promiscuous = options.promiscuous;
+    let snaplen = args.snaplen.filter(|snaplen| *snaplen > 0).unwrap_or(SNAPLEN_MAX);
+    // What is asked here reads all of a packet, which is cut when it is written.
+    let is_asked = plan.selections.iter().any(|selection| !selection.filter.is_empty());
+    let kept = if is_asked { SNAPLEN_MAX } else { snaplen };
+    let options = options(args, kept);
+    let (name, is_promiscuous) = (options.device.clone(), options.promiscuous);
     let refused = |refused: Refused| failure(&name, &refused);
     let device = Device::open(options).map_err(refused)?;
     let linktype = device.linktype();
     filters.check(std::iter::once((linktype, ())))?;
-    let mut place = place(plan, filters, &device, snaplen)?;
+    let mut place = place(plan, filters, &device, (snaplen, kept))?;
     let attached = match &place {
         (Where::Kernel(_) | Where::KernelAlone(_), program) => device.attach(program),
-        _ => device.attach(&kernel::all(snaplen)),
+        _ => device.attach(&kernel::all(kept)),
     };
     if let Err(error) = attached {
         if matches!(place.0, Where::KernelAlone(_)) {
@@ -91,9 +94,7 @@ pub(super) fn run(
         let why =
             format!("the kernel refuses it: {error}; `sysctl net.core.optmem_max` is the room that it has");
         place = (Where::Here(why), Vec::new());
-        device
-            .attach(&kernel::all(snaplen))
-            .map_err(|error| refused(Refused { step: Step::Socket, error }))?;
+        device.attach(&kernel::all(kept)).map_err(|error| refused(Refused { step: Step::Socket, error }))?;
     }
     let live = device.start().map_err(refused)?;
     let counts = live.counts();
@@ -110,23 +111,24 @@ pub(super) fn run(
     Ok((totals, Captured { device: name, counts, place: place.0 }))
 }
 
-fn options(args: &FilterArgs) -> Options {
+fn options(args: &FilterArgs, snaplen: u32) -> Options {
     let live = &args.live;
     Options {
         device: live.interface.clone().unwrap_or_default(),
         promiscuous: !live.no_promiscuous_mode,
         way: live.direction.map_or(Way::Both, Way::from),
         buffer_len: live.buffer_size.map_or(BUFFER_LEN, |kib| kib << 10),
-        snaplen: args.snaplen.filter(|snaplen| *snaplen > 0).unwrap_or(SNAPLEN_MAX),
+        snaplen,
     }
 }
 
-/// Where the filter runs, and the program for the kernel, if it is there.
+/// Where the filter runs, and the program for the kernel, if it is there. That keeps so many bytes of a packet: if it is all there is, and if the
+/// filter is asked here as well.
 fn place(
     plan: &Plan,
     filters: &Filters<'_>,
     device: &Device,
-    snaplen: u32,
+    (snaplen, kept): (u32, u32),
 ) -> Result<(Where, Vec<io::live::Instruction>), Failure> {
     let here = |why: &str| Ok((Where::Here(why.to_owned()), Vec::new()));
     let linktype = device.linktype();
@@ -154,9 +156,9 @@ fn place(
         return here("it is too long for the kernel, or does what BPF cannot do");
     };
     let program = if linktype == wire::LinkType::LINUX_SLL2 {
-        kernel::program_of_cooked(&code, snaplen)
+        kernel::program_of_cooked(&code, kept)
     } else {
-        kernel::program(&code, snaplen)
+        kernel::program(&code, kept)
     };
     match program {
         Some(program) => Ok((Where::Kernel(program.len()), program)),

@@ -83,8 +83,7 @@ pub(crate) fn run(args: &FilterArgs, terminal: &Terminal) -> Result<Outcome, Fai
         limits: Limits {
             max: args.max_count,
             first_of_each: args.files_with_matches,
-            // What is captured is cut already.
-            cut: args.snaplen.filter(|snaplen| *snaplen > 0 && args.live.interface.is_none()),
+            cut: args.snaplen.filter(|snaplen| *snaplen > 0),
             window: Window { since: args.files.since, until: args.files.until, range: args.files.range },
             with_times: plan.rotation.is_some(),
             dedup: args.files.dedup,
