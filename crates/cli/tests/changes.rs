@@ -51,6 +51,15 @@ fn a_packet_beyond_the_snap_length_is_kept_whole_and_told() {
     let output = Command::new("sh").args(["-c", &appended, env!("CARGO_BIN_EXE_sluss")]).output().unwrap();
     assert!(stderr(&output).starts_with("warning: standard output: packets"), "{}", stderr(&output));
     assert!(read(&out) == [with_snap_length(60), with_snap_length(50)].concat());
+    // Of several files, once.
+    let two = folder.join("two.pcap");
+    fs::write(&two, [with_snap_length(50), pcap(1, 1)[24..].to_vec()].concat()).unwrap();
+    let output = run(&["filter", "", arg(&two), "--split-packets", "1", "-o", arg(&out)]);
+    let told = format!("note: {}: {kept}; the file says 60 now\n", arg(&out));
+    assert_eq!((code(&output), stderr(&output)), (0, told));
+    for part in ["out-00001.pcap", "out-00002.pcap"] {
+        assert!(read(&folder.join(part)) == with_snap_length(60), "{part}");
+    }
     // As in pcapng.
     let output = run(&["filter", "", arg(&input), "-o", arg(&folder.join("out.pcapng"))]);
     assert_eq!((code(&output), stderr(&output)), (0, String::new()));
@@ -72,15 +81,15 @@ fn times_that_pcap_cannot_hold_are_told() {
     ] {
         let second = folder.join("b.pcapng");
         fs::write(&second, at_times(offset_s, times)).unwrap();
-        for jobs in ["-j1", "-j2"] {
-            let to_pcap = ["filter", jobs, "", arg(&first), arg(&second), "-q", "-o", arg(&out)];
-            let output = run(&to_pcap);
+        for more in [&["-j1"][..], &["-j2"], &["-j2", "--split-packets", "1"], &["--split-packets", "9"]] {
+            let to_pcap = ["filter", "", arg(&first), arg(&second), "-q", "-o", arg(&out)];
+            let output = run(&[&to_pcap[..], more].concat());
             let text = stderr(&output);
             let expected = told.map_or_else(String::new, |told| {
                 let nearest = "to the nearest that does, from 1970 to 2106";
                 format!("error: {}: {told} {nearest}\nhelp: write to a .pcapng file\n", arg(&out))
             });
-            assert_eq!((code(&output), text), (if told.is_some() { 5 } else { 0 }, expected));
+            assert_eq!((code(&output), text), (if told.is_some() { 5 } else { 0 }, expected), "{more:?}");
         }
         let json = run(&["filter", "", arg(&first), arg(&second), "-q", "--json", "-o", arg(&out)]);
         let summary: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::reader::Patient;
 use crate::unwritable;
 use capture::layout::{Head, RecordSpans};
-use capture::{ByteOrder, Encoded, FileIdentity, NameHint, Target, Writer};
+use capture::{ByteOrder, Encoded, FileIdentity, NameHint, SnapLength, Target, Writer};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -118,6 +118,10 @@ pub(super) struct Rotating {
     is_full: bool,
     /// Packets that came then.
     unwritten: u64,
+    /// What packets have come to in all files.
+    encoded: Encoded,
+    /// The snap length that packets exceed in the files before this one.
+    exceeded: Option<SnapLength>,
 }
 
 impl Rotating {
@@ -142,6 +146,8 @@ impl Rotating {
             order: ByteOrder::NATIVE,
             is_full: false,
             unwritten: 0,
+            encoded: Encoded::default(),
+            exceeded: None,
         }
     }
 
@@ -160,6 +166,23 @@ impl Rotating {
         self.unwritten
     }
 
+    /// What packets have come to, other than they were, in all files together.
+    pub(super) fn encoded(&self) -> Encoded {
+        self.encoded
+    }
+
+    /// The snap length that packets exceed in any of the files.
+    pub(super) fn exceeded_snaplen(&self) -> Option<SnapLength> {
+        match (self.exceeded, self.writer.exceeded_snaplen()) {
+            (Some(before), Some(now)) => Some(SnapLength {
+                longest: before.longest.max(now.longest),
+                is_raised: before.is_raised && now.is_raised,
+                ..now
+            }),
+            (before, now) => before.or(now),
+        }
+    }
+
     /// Fixes the format.
     pub(super) fn begin(&mut self, target: Target) {
         self.target = Some(target);
@@ -169,6 +192,9 @@ impl Rotating {
 
     /// Writes whole records or blocks, whose packets have these times.
     pub(super) fn write(&mut self, records: &[u8], times: &[i64], encoded: Encoded) -> Result<(), Failure> {
+        if !self.is_full {
+            self.encoded += encoded;
+        }
         let mut spans = match self.target {
             Some(Target::Pcap { order, .. }) => RecordSpans::of_records(order, records),
             _ => RecordSpans::of_blocks(self.order, records),
@@ -266,6 +292,7 @@ impl Rotating {
         }
         let file = File::create(&path).map_err(|error| unwritable::capture(&path, &error))?;
         let compression = NameHint::of(&self.path).compression;
+        self.exceeded = self.exceeded_snaplen();
         self.writer = Patient::of(file).writer(&path.to_string_lossy()).compressed(compression);
         if let Some(target) = self.target {
             self.begin(target);

@@ -222,6 +222,9 @@ impl<'a> Sinks<'a> {
             Sink::Capture(writer) => {
                 Some((selection.output.path()?, writer.encoded(), writer.exceeded_snaplen()))
             }
+            Sink::Captures(rotating) => {
+                Some((selection.output.path()?, rotating.encoded(), rotating.exceeded_snaplen()))
+            }
             _ => None,
         })
     }
