@@ -62,7 +62,7 @@ mod tests;
 
 pub use fanout::FanoutAddresses;
 pub use framing::{Framing, Hardware, Peers};
-pub(crate) use offload::{complete_checksum, prepare_checksum};
+pub(crate) use offload::{complete_checksum, prepared_checksum};
 
 use crate::device::{self, Attempt, Outbox, Refusal, Refusals, Sender, Sight, Watch};
 use crate::interfaces;

@@ -45,16 +45,18 @@ pub(super) fn datagram_len(header: &Header) -> Option<usize> {
     (header[1] & !WITH_ECN == DATAGRAMS).then_some(len.into())
 }
 
-/// Where the checksum of TCP or UDP belongs that a frame carries, and puts the sum of its pseudo-header there.
-pub(crate) fn prepare_checksum(frame: &mut [u8], framing: Framing) -> Option<(usize, usize)> {
+/// Where the checksum of TCP or UDP belongs that a frame carries, if the sum of the pseudo-header is in its place, as senders leave it to devices.
+/// Where another sum is there, another checksum is missing: that of a packet in a tunnel.
+pub(crate) fn prepared_checksum(frame: &[u8], framing: Framing) -> Option<(usize, usize)> {
     let offset = [(PROTOCOL_TCP, TCP_CHECKSUM), (PROTOCOL_UDP, UDP_CHECKSUM)];
     let known =
         offset.into_iter().find_map(|(protocol, offset)| Some((network(frame, framing, protocol)?, offset)));
     let (ip, offset) = known?;
     let start = ip.at + ip.header_len;
-    let place = frame.get_mut(start + offset..start + offset + 2)?;
-    place.copy_from_slice(&ip.pseudo.partial().to_be_bytes());
-    Some((start, offset))
+    let place = frame.get(start + offset..)?.first_chunk::<2>()?;
+    // Zero is written in two ways.
+    let is_prepared = u16::from_be_bytes(*place) % 0xffff == ip.pseudo.partial() % 0xffff;
+    is_prepared.then_some((start, offset))
 }
 
 /// Completes a checksum, in whose place there is the sum of the pseudo-header; `false` if that is not in the frame.
@@ -200,7 +202,7 @@ fn ipv6(ip: &[u8], protocol: u8) -> Option<Measures> {
 #[cfg(test)]
 mod tests {
     use super::super::framing::Framing;
-    use super::{complete_checksum, missing_checksum};
+    use super::{complete_checksum, missing_checksum, prepared_checksum};
 
     fn cut(frame: &[u8], mtu: usize) -> Option<super::Cut> {
         let cut = super::cut(frame, Framing::Ethernet, mtu);
@@ -234,6 +236,36 @@ mod tests {
         let mut zeroes = [0; 54];
         assert!(complete_checksum(&mut zeroes, (34, 6)));
         assert_eq!(zeroes[40..42], [0xff; 2], "zero would say that there is none");
+    }
+
+    #[test]
+    fn checksums_are_missing_where_the_sum_of_the_pseudo_header_is() {
+        let addresses = [1, 2].map(|last| std::net::Ipv4Addr::new(192, 0, 2, last));
+        let addresses6 = [1, 2].map(|last| std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last));
+        for (protocol, offset) in [(6, 16), (17, 6)] {
+            let mut packet = vec![0_u8; 20 + 32];
+            (packet[0], packet[3], packet[9]) = (0x45, 52, protocol);
+            packet[12..20].copy_from_slice(&[192, 0, 2, 1, 192, 0, 2, 2]);
+            assert_eq!(prepared_checksum(&packet, Framing::Bare), None, "there is none");
+            let sum = wire::checksum::Sum::new().add_pseudo_v4(addresses[0], addresses[1], protocol, 32);
+            packet[20 + offset..22 + offset].copy_from_slice(&sum.partial().to_be_bytes());
+            assert_eq!(prepared_checksum(&packet, Framing::Bare), Some((20, offset)));
+            assert_eq!(prepared_checksum(&packet[..21 + offset], Framing::Bare), None);
+            // SCTP, and IPv4 within IPv4.
+            for other in [132, 4] {
+                packet[9] = other;
+                assert_eq!(prepared_checksum(&packet, Framing::Bare), None);
+            }
+            let mut packet = vec![0_u8; 40 + 32];
+            (packet[0], packet[5], packet[6]) = (0x60, 32, protocol);
+            packet[8..24].copy_from_slice(&addresses6[0].octets());
+            packet[24..40].copy_from_slice(&addresses6[1].octets());
+            let sum = wire::checksum::Sum::new().add_pseudo_v6(addresses6[0], addresses6[1], protocol, 32);
+            packet[40 + offset..42 + offset].copy_from_slice(&sum.partial().to_be_bytes());
+            assert_eq!(prepared_checksum(&packet, Framing::Bare), Some((40, offset)));
+            packet[6] = 60;
+            assert_eq!(prepared_checksum(&packet, Framing::Bare), None, "behind an extension header");
+        }
     }
 
     #[test]

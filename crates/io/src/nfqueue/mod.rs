@@ -20,6 +20,7 @@
 //! | `no_packet` | counts packets that were treated as `fail` says, since the pool had none for them |
 //! | `kernel_drops` | counts packets that the kernel has dropped, since the queue was full |
 //! | `refused` | counts answers that the kernel did not take |
+//! | `no_checksum` | counts packets that go on changed and without a checksum that was left to a device |
 //!
 //! ```text
 //! iptables -A INPUT -p tcp --dport 80 -j NFQUEUE --queue-num 5 --queue-bypass
@@ -32,8 +33,10 @@
 //! queue, by which they are answered: so it is the packet that counts, whatever its bytes have become, and the first answer of several copies. A packet
 //! without such a number was made by the graph, and leaves by a raw socket, with `mark`, for a rule to know it by.
 //!
-//! TCP segments come before they are cut, up to 65531 bytes, and the kernel cuts what comes back. Checksums that were left to a device are completed
-//! where `changes` is set; otherwise packets go on as the kernel has them, and these are wrong here.
+//! TCP segments come before they are cut, up to 65531 bytes, and the kernel cuts what comes back. Checksums of TCP and UDP that were left to a device
+//! are completed where `changes` is set; otherwise packets go on as the kernel has them, and these are wrong here. So do packets whose other
+//! checksums were left to a device (of SCTP, of what a tunnel carries, of what is behind extension headers of IPv6), unless their bytes have
+//! changed: then nobody completes them any more, and `no_checksum` counts them.
 //!
 //! Answers go to the kernel several in one call, those of the packets that one turn has brought. Those that are waited for would hold up TCP.
 
@@ -43,7 +46,7 @@ mod queue;
 #[allow(unsafe_code)]
 mod raw;
 
-use crate::af_packet::{Framing, complete_checksum, prepare_checksum};
+use crate::af_packet::{Framing, complete_checksum, prepared_checksum};
 use crate::device;
 use crate::interfaces;
 use engine::shm::Counter;
@@ -59,6 +62,7 @@ use queue::{MESSAGE_MAX, OpenError, Queue};
 use raw::RawSockets;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{AsFd, BorrowedFd};
 use wire::LinkType;
 
@@ -123,6 +127,7 @@ pub struct Running {
     answers: Vec<u8>,
     /// What stands for devices in metadata, by the kernel's number.
     interfaces: HashMap<u32, u32>,
+    hashes: RandomState,
     spare: Option<Packet>,
     known_drops: u64,
     next_look_ns: u64,
@@ -142,6 +147,7 @@ struct Counters {
     no_packet: Counter,
     kernel_drops: Counter,
     refused: Counter,
+    no_checksum: Counter,
 }
 
 impl Counters {
@@ -158,6 +164,7 @@ impl Counters {
             no_packet: setup.missed("no_packet"),
             kernel_drops: setup.missed("kernel_drops"),
             refused: setup.counter("refused"),
+            no_checksum: setup.counter("no_checksum"),
         }
     }
 }
@@ -209,6 +216,7 @@ impl Class for Nfqueue {
             pending: Pending::default(),
             answers: Vec::with_capacity(2 * ANSWERS_MAX),
             interfaces: HashMap::new(),
+            hashes: RandomState::new(),
             spare: None,
             next_look_ns: 0,
             counters: Counters::new(setup),
@@ -327,6 +335,11 @@ impl Wakeable for Running {
     }
 }
 
+/// Completes the checksum of TCP or UDP that was left to a device; `false` if it is another that is missing.
+fn complete(packet: &mut [u8]) -> bool {
+    prepared_checksum(packet, Framing::Bare).is_some_and(|place| complete_checksum(packet, place))
+}
+
 /// What becomes of packets that nobody answers.
 fn failing(options: &Nfqueue) -> Verdict {
     match options.fail {
@@ -373,14 +386,10 @@ impl Running {
         } else if packet.append(payload).is_err() {
             debug_assert!(false, "it has room for that");
         }
-        if queued.lacks_checksum
-            && self.options.changes
-            && let Some(place) = prepare_checksum(packet.data_mut(), Framing::Bare)
-        {
-            complete_checksum(packet.data_mut(), place);
-        }
+        let is_unfinished = queued.lacks_checksum && self.options.changes && !complete(packet.data_mut());
+        let unfinished = is_unfinished.then(|| self.hashes.hash_one(packet.data()));
         let cut_len = queued.len - payload.len() as u32;
-        self.pending.add(id, now_ns, Waiting { mark: queued.mark, is_whole: cut_len == 0 });
+        self.pending.add(id, now_ns, Waiting { mark: queued.mark, is_whole: cut_len == 0, unfinished });
         let interface = self.interface(queued.devices);
         pool.describe(
             &mut packet,
@@ -428,8 +437,14 @@ impl Running {
                         self.counters.dropped.clone()
                     }
                     (Some(waiting), _) => {
-                        let is_sent = self.options.changes && waiting.is_whole && packet.len() <= PAYLOAD_MAX;
+                        let hash = || self.hashes.hash_one(packet.data());
+                        let is_as_it_was = waiting.unfinished.is_some_and(|before| before == hash());
+                        let is_sent = self.options.changes
+                            && waiting.is_whole
+                            && packet.len() <= PAYLOAD_MAX
+                            && !is_as_it_was;
                         self.counters.copies.add(is_sent.into());
+                        self.counters.no_checksum.add((is_sent && waiting.unfinished.is_some()).into());
                         let mark = Some(metadata.mark).filter(|&mark| mark != waiting.mark);
                         self.answer(metadata.queue_id, Verdict::Accept, is_sent.then(|| packet.data()), mark);
                         self.counters.delivered.clone()
@@ -486,5 +501,54 @@ impl Running {
 
     fn put_spare_back(&mut self, pool: &mut Pool) {
         self.spare.take().into_iter().for_each(|packet| pool.take_back(packet));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complete;
+    use wire::checksum::Sum;
+
+    /// UDP over IPv4, from port 1 to this port.
+    fn datagram(port: u16, payload: &[u8]) -> Vec<u8> {
+        let len = 28 + payload.len() as u16;
+        let mut packet = vec![0; 28];
+        (packet[0], packet[9], packet[21]) = (0x45, 17, 1);
+        packet[2..4].copy_from_slice(&len.to_be_bytes());
+        packet[12..20].copy_from_slice(&[192, 0, 2, 1, 192, 0, 2, 2]);
+        packet[22..24].copy_from_slice(&port.to_be_bytes());
+        packet[24..26].copy_from_slice(&(len - 20).to_be_bytes());
+        packet.extend_from_slice(payload);
+        packet
+    }
+
+    fn pseudo(packet: &[u8]) -> Sum {
+        let len = packet.len() as u16 - 20;
+        Sum::new().add_pseudo_v4([192, 0, 2, 1].into(), [192, 0, 2, 2].into(), 17, len)
+    }
+
+    #[test]
+    fn a_checksum_that_was_left_to_a_device_is_completed_where_it_is_missing() {
+        let mut plain = datagram(4789, b"payload");
+        let sum = pseudo(&plain).partial();
+        plain[26..28].copy_from_slice(&sum.to_be_bytes());
+        assert!(complete(&mut plain), "that is so for each port");
+        assert_eq!(pseudo(&plain).add_bytes(&plain[20..]).finish(), 0);
+        // In a tunnel, the inner one is missing: the outer one is none, or is right already.
+        let mut tunnel = datagram(4789, &[&[8, 0, 0, 0, 0, 0, 1, 0][..], &[0; 14], &plain].concat());
+        for outer in [0, 0x1234] {
+            tunnel[26..28].copy_from_slice(&u16::to_be_bytes(outer));
+            let before = tunnel.clone();
+            assert!(!complete(&mut tunnel));
+            assert_eq!(tunnel, before);
+        }
+        // SCTP, and IPv4 within IPv4.
+        for protocol in [132, 4] {
+            let mut other = plain.clone();
+            other[9] = protocol;
+            let before = other.clone();
+            assert!(!complete(&mut other));
+            assert_eq!(other, before);
+        }
     }
 }

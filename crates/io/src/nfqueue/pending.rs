@@ -9,6 +9,8 @@ pub(super) struct Waiting {
     pub(super) mark: u32,
     /// Whether its bytes came whole.
     pub(super) is_whole: bool,
+    /// The hash of its bytes, if a checksum is missing in them that only the kernel can complete.
+    pub(super) unfinished: Option<u64>,
 }
 
 /// All of them. There are no more than the kernel's queue holds.
@@ -47,7 +49,7 @@ impl Pending {
 mod tests {
     use super::*;
 
-    const WAITING: Waiting = Waiting { mark: 0, is_whole: true };
+    const WAITING: Waiting = Waiting { mark: 0, is_whole: true, unfinished: None };
 
     #[test]
     fn each_is_answered_once_and_the_oldest_first() {
