@@ -231,12 +231,15 @@ fn refused(number: u16, error: &OpenError) -> OptionError {
         "queue",
         match error {
             OpenError::Socket(error) => format!("the kernel has no sockets of netfilter: {error}; {DOCTOR}"),
-            OpenError::Bind(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                format!(
-                    "another program reads queue {number}; `cat /proc/net/netfilter/nfnetlink_queue` shows which port"
-                )
+            // The kernel refuses as not permitted what is another's.
+            OpenError::Bind(error) => match error.raw_os_error() {
+                Some(libc::EPERM | libc::EBUSY) => queue::reader(number),
+                _ => None,
             }
-            OpenError::Bind(error) => format!("cannot take queue {number}: {error}; {DOCTOR}"),
+            .map_or_else(
+                || format!("cannot take queue {number}: {error}; {DOCTOR}"),
+                |reader| format!("another program reads queue {number}: {reader}"),
+            ),
         },
     )
 }

@@ -99,27 +99,48 @@ impl Queue {
 
     /// Packets that the kernel has dropped since the queue was made, as it was full, or could not tell us of them.
     pub(super) fn dropped(&self) -> Option<u64> {
-        let text = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?;
-        dropped_of(&text, self.number)
+        dropped_of(&queues()?, self.number)
     }
 }
 
-/// The columns are number, port, waiting, mode, range, dropped as full, dropped as not told, last number (`seq_show` of nfnetlink_queue.c).
+/// Who has a queue, in words; `None` if nobody has it.
+pub(super) fn reader(number: u16) -> Option<String> {
+    let port = column(&queues()?, number, PORT)?;
+    // A process's first socket has its number as its port.
+    let name = fs::read_to_string(format!("/proc/{port}/comm"));
+    Some(match name {
+        Ok(name) => format!("process {port} (`{}`)", name.trim_end().escape_debug()),
+        Err(_) => format!("netlink port {port} in /proc/net/netfilter/nfnetlink_queue"),
+    })
+}
+
+/// All queues, a line each.
+fn queues() -> Option<String> {
+    fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()
+}
+
+/// Columns from 0: number, port, waiting, mode, range, dropped as full, dropped as not told, last number (`seq_show` of nfnetlink_queue.c).
+const PORT: usize = 1;
+const DROPPED: [usize; 2] = [5, 6];
+
+fn column(text: &str, queue: u16, column: usize) -> Option<u64> {
+    let number = |line: &str, column| line.split_ascii_whitespace().nth(column)?.parse::<u64>().ok();
+    text.lines().find(|line| number(line, 0) == Some(queue.into())).and_then(|line| number(line, column))
+}
+
 fn dropped_of(text: &str, queue: u16) -> Option<u64> {
-    let rows = text.lines().map(|line| line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok()));
-    let mut row = rows.into_iter().find(|row| row.clone().next() == Some(Some(queue.into())))?;
-    let full = row.nth(5)??;
-    Some(full + row.next()??)
+    DROPPED.iter().map(|&of| column(text, queue, of)).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::dropped_of;
+    use super::{PORT, column, dropped_of};
 
     #[test]
     fn drops_are_in_two_columns() {
         let text = "    3   1234     0 2 65531     1     0       77  1\n    7   4321     5 2 65531    12     3       99  1\n";
         assert_eq!([3, 7, 8].map(|queue| dropped_of(text, queue)), [Some(1), Some(15), None]);
         assert_eq!(dropped_of("7 1 2", 7), None);
+        assert_eq!([3, 7, 8].map(|queue| column(text, queue, PORT)), [Some(1234), Some(4321), None]);
     }
 }
