@@ -90,8 +90,9 @@ impl Watch {
                     State::There | State::Gone => EVERY_NS,
                 };
                 let until_ns = now_ns.saturating_add(rest_ns);
-                let is_known = matches!(&self.state, State::Refused { why, .. } if *why == error.message);
-                self.state = State::Refused { why: error.message, rest_ns, until_ns };
+                let why = without_right(&error.message).unwrap_or(error.message);
+                let is_known = matches!(&self.state, State::Refused { why: known, .. } if *known == why);
+                self.state = State::Refused { why, rest_ns, until_ns };
                 if !is_known {
                     self.warn();
                 }
@@ -120,6 +121,15 @@ impl Watch {
     }
 }
 
+/// Why a device was refused, if a right is missing that was there when it was opened before: advice for who begins sluss is none then.
+fn without_right(why: &str) -> Option<String> {
+    let denied = std::io::Error::from_raw_os_error(libc::EPERM).to_string();
+    let (what, _) = why.split_once(&denied)?;
+    Some(format!(
+        "{what}{denied}; the right to was given up when all devices were open: restart sluss, or begin the wall with `--keep-capabilities`"
+    ))
+}
+
 /// Whether there is a device of this name.
 fn exists(device: &str) -> bool {
     // A socket of any kind will do to ask.
@@ -129,7 +139,15 @@ fn exists(device: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, Notifier, OptionError, Sight, State, Watch};
+    use super::{Counter, Notifier, OptionError, Sight, State, Watch, without_right};
+
+    #[test]
+    fn a_right_that_was_given_up_is_told() {
+        let denied = "cannot open a packet socket: Operation not permitted (os error 1)";
+        let told = without_right(&format!("{denied}; run as root, or allow sluss to"));
+        assert!(told.is_some_and(|text| text.starts_with(denied) && !text.contains("run as root")));
+        assert_eq!(without_right("its link type is RAW, and was EN10MB"), None);
+    }
 
     #[test]
     fn a_device_that_is_refused_is_tried_less_and_less_often() {
