@@ -105,6 +105,33 @@ fn tables_and_documents() {
 }
 
 #[test]
+fn documents_hold_entries_one_by_one_and_in_arrays() {
+    let aws = "{\"syncToken\": \"1\", \"prefixes\": [{\"ip_prefix\": \"192.0.2.0/24\", \"region\": \"eu\"}, \
+               {\"ip_prefix\": \"198.51.100.0/24\"}], \"ipv6_prefixes\": [{\"ipv6_prefix\": \"2001:db8::/32\", \"service\": \"S3\"}]}";
+    for (text, entries) in [
+        ("{\"ip\":[\"10.0.0.1\",\"10.0.0.2\"]}", 2),
+        ("{\"ip\" : [\n\"10.0.0.1\" , \"10.0.0.2\"\n], \"seen\": [\"today\", \"]\"]}", 2),
+        ("{\"a\": {\"ip\": [[\"10.0.0.1\"], \"10.0.0.2\"]}, \"b\": \"10.0.0.3\"}", 2),
+        ("{\"ip\": null, \"name\": \"x\"}", 0),
+        ("{\"ip\": [{\"of\": \"x\", \"ip\": \"10.0.0.1\"}, \"10.0.0.2\"]}", 2),
+        ("[\"10.0.0.0/8\"]", 1),
+        ("[\"10.0.0.0/8\"]\n[\"10.0.0.1\", \"::1\"]\n", 3),
+        ("[{\"ip\": \"10.0.0.1\"}, {\"ip\": \"10.0.0.2\"}]", 2),
+        (aws, 3),
+        ("[]", 0),
+        ("{\"data\": [], \"ip\": []}", 0),
+        ("{ }\n", 0),
+    ] {
+        assert_eq!(read(text, None).unwrap().entries, entries, "{text}");
+    }
+    for text in ["{\"web\": [\"10.0.0.1\"]}", "[80, 443]", "{\"data\": [{\"address\": \"10.0.0.1\"}]}"] {
+        assert!(read(text, None).unwrap_err().message.starts_with("no key in it names"), "{text}");
+    }
+    let problem = read("[\"10.0.0.1\",\n \"no\"]", None).unwrap_err();
+    assert_eq!((problem.line, problem.column), (2, 3), "{problem}");
+}
+
+#[test]
 fn ipset_saves() {
     let text = "create bad hash:net family inet hashsize 1024 maxelem 65536 timeout 0\n\
                 add bad 192.0.2.0/24 timeout 300 comment \"a nomatch b\"\n\
