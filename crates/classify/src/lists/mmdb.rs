@@ -14,13 +14,17 @@ const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 const MARKER_WITHIN: usize = 128 << 10;
 
 /// Where countries and systems are in a record, the first that is there.
-const PLACES: [&[&str]; 5] = [
+const PLACES: [&[&str]; 6] = [
     &["country", "iso_code"],
     &["registered_country", "iso_code"],
     &["autonomous_system_number"],
     &["country_code"],
+    COUNTRY,
     &["asn"],
 ];
+
+/// A country's code, its name, or more that is told of it.
+const COUNTRY: &[&str] = &["country"];
 
 /// Whether a file is a database.
 #[must_use]
@@ -68,7 +72,7 @@ pub fn read_database(bytes: &[u8], value: Option<&str>) -> Result<List, String> 
     for found in networks {
         let found = found.map_err(|error| error.to_string())?;
         let network = found.network().map_err(|error| error.to_string())?;
-        let Some(has) = value_of(&found).map_err(|error| error.to_string())? else { continue };
+        let Some(has) = value_of(&found) else { continue };
         let item = match network.network() {
             IpAddr::V4(address) => {
                 let (low, high) = prefix(address.to_bits(), network.prefix());
@@ -85,13 +89,15 @@ pub fn read_database(bytes: &[u8], value: Option<&str>) -> Result<List, String> 
             Some(_) => {}
         }
     }
+    let kind = list.name.clone().unwrap_or_default();
+    let kind = kind.escape_debug();
     match value {
-        Some(value) if list.entries == 0 => Err(format!(
-            "no address has the value `{}` in this database of type {}",
+        _ if list.entries > 0 => Ok(list),
+        Some(value) => Err(format!(
+            "no address has the value `{}` in this database of type {kind}",
             value.escape_debug(),
-            list.name.as_deref().unwrap_or_default().escape_debug()
         )),
-        _ => Ok(list),
+        None => Err(format!("no address has a country or a system in this database of type {kind}")),
     }
 }
 
@@ -100,18 +106,18 @@ fn is_same(asked: &str, has: &str) -> bool {
     asked.eq_ignore_ascii_case(has) || has.strip_prefix("AS").is_some_and(|number| number == asked)
 }
 
-fn value_of(found: &maxminddb::LookupResult<'_, &[u8]>) -> Result<Option<String>, maxminddb::MaxMindDbError> {
-    for place in PLACES {
+/// The value of a record. The database is sound: an error says that what is there is of another kind.
+fn value_of(found: &maxminddb::LookupResult<'_, &[u8]>) -> Option<String> {
+    PLACES.iter().find_map(|place| {
         let path: Vec<PathElement<'_>> = place.iter().map(|key| PathElement::Key(key)).collect();
-        if place == ["autonomous_system_number"] {
-            if let Some(number) = found.decode_path::<u32>(&path)? {
-                return Ok(Some(format!("AS{number}")));
-            }
-        } else if let Some(text) = found.decode_path::<String>(&path)? {
-            return Ok(Some(text));
+        if *place == ["autonomous_system_number"] {
+            let number = found.decode_path::<u32>(&path).ok().flatten()?;
+            return Some(format!("AS{number}"));
         }
-    }
-    Ok(None)
+        let text = found.decode_path::<String>(&path).ok().flatten()?;
+        let is_code = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+        (is_code || *place != COUNTRY).then_some(text)
+    })
 }
 
 #[cfg(test)]
@@ -235,6 +241,26 @@ mod tests {
         assert_eq!(super::super::joined([sweden]), "192.0.2.0/24\n203.0.113.128/25\n");
         let error = read_database(&bytes, Some("DK")).unwrap_err();
         assert_eq!(error, "no address has the value `DK` in this database of type Test-Country");
+    }
+
+    #[test]
+    fn countries_are_found_as_publishers_write_them() {
+        let short = map(&[("country", text("SE")), ("country_name", text("Sweden"))]);
+        let named =
+            map(&[("asn", text("AS64500")), ("country", text("Sweden")), ("country_code", text("SE"))]);
+        let more = map(&[("country", map(&[("name", text("Sweden"))])), ("country_code", text("SE"))]);
+        for record in [&short, &named, &more] {
+            let bytes = Database::new().add([192, 0, 2, 0], 24, record).bytes("Test");
+            assert_eq!(read_database(&bytes, None).unwrap().names, ["SE"]);
+            assert_eq!(read_database(&bytes, Some("SE")).unwrap().entries, 1);
+        }
+        let system = map(&[("asn", text("AS64500")), ("country", text("Sweden"))]);
+        let bytes = Database::new().add([192, 0, 2, 0], 24, &system).bytes("Test");
+        assert_eq!(read_database(&bytes, None).unwrap().names, ["AS64500"]);
+        let other = map(&[("country", text("Sweden"))]);
+        let bytes = Database::new().add([192, 0, 2, 0], 24, &other).bytes("Test");
+        let error = read_database(&bytes, None).unwrap_err();
+        assert_eq!(error, "no address has a country or a system in this database of type Test");
     }
 
     #[test]
