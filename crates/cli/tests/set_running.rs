@@ -121,6 +121,7 @@ fn what_is_refused_changes_nothing() {
             "there is no set `nosuch.txt`; there are members.txt",
         ),
         (&["add", "gate", "members.txt", "10.0.0.300"], 2, "`10.0.0.300`: an IPv4 address is four numbers"),
+        (&["add", "gate", "members.txt", "80"], 2, "its entries are addresses, and a number alone is a port"),
         (&["add", "gates", "members.txt", "10.0.0.3"], 2, "there are gate ("),
         (
             &["add", "/nowhere/control", "members.txt", "10.0.0.3"],

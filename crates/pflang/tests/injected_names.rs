@@ -196,9 +196,10 @@ fn read(compiler: &Compiler, filter: &str) -> Result<String, (Code, String)> {
 
 #[test]
 fn files_and_braces_are_read_alike() {
-    let hosts = "10.0.0.1 10.0.0.5-10.0.0.9 10.0.0.9-10.0.0.5 10.1.0.0/16 10.1/16 2001:db8::1 2001:db8::/32 two 167772161 010 \
-        0xa000001 \\tcp tcp 10.0.0.300 10.0.0.0/33 10.0.0.1/8 80-90 10.0.0.1-7 10-10.0.0.1 10.1-10.2 nobody 1:2:3 é \\";
-    let ports = "80 0x50 0120 08 80-90 90-80 0x50-0x5a 0120-0132 web nothing 99999 10.0.0.1 10.0.0.1-10.0.0.2 web-dns";
+    let hosts = "10.0.0.1 10.0.0.5-10.0.0.9 10.1.0.0/16 10.1/16 2001:db8::1 2001:db8::/32 two 167772161 010 \
+        0xa000001 \\tcp tcp 10.0.0.300 10.0.0.0/33 80-90 10.0.0.1-7 10-10.0.0.1 10.1-10.2 nobody 1:2:3 é \\";
+    let ports =
+        "80 0x50 0120 08 80-90 0x50-0x5a 0120-0132 web nothing 99999 10.0.0.1 10.0.0.1-10.0.0.2 web-dns";
     let links = "02:00:00:00:00:02 0200.0000.0002 020000000002 2-0-0-0-0-2 10.0.0.1";
     for (kind, members) in [("host", hosts), ("net", hosts), ("tcp port", ports), ("ether host", links)] {
         for member in members.split(' ') {
@@ -210,6 +211,31 @@ fn files_and_braces_are_read_alike() {
     let spaced = with_file("\t10.0.0.5 - 10.0.0.9  # ours\r\n10.1.0.0 mask 255.255.0.0");
     let inline = "host in {10.0.0.5-10.0.0.9, 10.1.0.0/16}";
     assert_eq!(read(&spaced, "host in {@f}"), read(&spaced, inline));
+    // A file is a list: prefixes of those may have bits behind their length, and a range that begins with its end is a slip.
+    for (member, inline) in [
+        ("10.0.0.1/8", "10.0.0.0/8"),
+        ("10.1.2/12", "10.0.0.0/12"),
+        ("10.1.2.3 mask 255.255.0.0", "10.1.0.0/16"),
+        ("2001:db8::1/32", "2001:db8::/32"),
+        ("10.0.0.1/0", "0.0.0.0/0"),
+        ("::1/0", "::/0"),
+    ] {
+        for kind in ["host", "net"] {
+            let inline = read(&compiler(), &format!("{kind} in {{{inline} }}"));
+            assert!(inline.is_ok());
+            assert_eq!(read(&with_file(member), &format!("{kind} in {{@f}}")), inline, "{kind} {member}");
+        }
+    }
+    for (filter, member, meant) in [
+        ("host in {@f}", "10.0.0.9-10.0.0.5", "10.0.0.5-10.0.0.9"),
+        ("net in {@f}", " 10.0.0.9 - 10.0.0.5 # ours", "10.0.0.5-10.0.0.9"),
+        ("port in {@f}", "90-80", "80-90"),
+        ("tcp port in {@f}", "0x60 - 80", "80-0x60"),
+    ] {
+        let found = with_file(member).compile(filter).unwrap_err();
+        let said = format!("the range ends before it begins: write `{meant}`");
+        assert!(found.diagnostic.message.ends_with(&said), "{}", found.diagnostic.message);
+    }
     for wrong in ["10.0.0.1, 10.0.0.2", "10.0.0.1 10.0.0.2", "10.0.0.1}", "@g", "10.0.0.0/"] {
         assert!(read(&with_file(wrong), "host in {@f}").is_err(), "{wrong}");
     }

@@ -30,6 +30,8 @@ pub enum Refused {
     TooMany,
     /// The list is a map: its entries have values.
     Map,
+    /// The list has addresses, and what is added is a port.
+    Port,
     /// The list itself cannot be read.
     Wrong(super::Problem),
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Refused {
             Refused::Map => {
                 f.write_str("its entries have values, and only entries without are added and taken out")
             }
+            Refused::Port => f.write_str("its entries are addresses, and a number alone is a port"),
             Refused::Wrong(problem) => write!(f, "{problem}"),
         }
     }
@@ -164,7 +167,7 @@ impl ChangedLists {
     /// The text of a list with its changes; `None` if there are none.
     ///
     /// # Errors
-    /// [`Refused::Map`] and [`Refused::Wrong`].
+    /// [`Refused::Map`], [`Refused::Port`] and [`Refused::Wrong`].
     pub fn applied(&self, name: &str, text: &str) -> Result<Option<String>, Refused> {
         let Some(changes) = self.lists.get(name).filter(|list| !list.by_turn.is_empty()) else {
             return Ok(None);
@@ -173,11 +176,19 @@ impl ChangedLists {
         if list.is_map() {
             return Err(Refused::Map);
         }
+        // Asked with addresses, `80` would be 0.0.0.80 or 80.0.0.0/8.
+        if list.ports.is_empty() && changes.adds_port() && !list.addresses.is_empty() {
+            return Err(Refused::Port);
+        }
         Ok(Some(joined([changes.applied(list)])))
     }
 }
 
 impl Entries {
+    fn adds_port(&self) -> bool {
+        self.by_turn.values().any(|(item, entry)| entry.is_in && matches!(item, Item::Port(..)))
+    }
+
     fn applied(&self, mut list: List) -> List {
         let (mut v4, mut v6, mut ports) = (Overlay::default(), Overlay::default(), Overlay::default());
         let (mut macs, mut pairs4, mut pairs6) = (HashMap::new(), HashMap::new(), HashMap::new());
@@ -312,6 +323,13 @@ mod tests {
         lists.put("map", &add(&["192.0.2.1"])).unwrap();
         assert_eq!(lists.applied("map", "10.0.0.0/8 SE\n"), Err(Refused::Map));
         assert!(matches!(lists.applied("map", "10.0.0.300\n"), Err(Refused::Wrong(_))));
+        lists.put("set", &add(&["80"])).unwrap();
+        assert_eq!(lists.applied("set", "10.0.0.0/8\n"), Err(Refused::Port));
+        for (text, applied) in [("", "80\n"), ("443\n10.0.0.1\n", "10.0.0.1\n80\n443\n")] {
+            assert_eq!(lists.applied("set", text).unwrap().as_deref(), Some(applied));
+        }
+        lists.put("set", &remove(&["80"])).unwrap();
+        assert_eq!(lists.applied("set", "10.0.0.0/8\n").unwrap().as_deref(), Some("10.0.0.0/8\n"));
     }
 
     #[test]

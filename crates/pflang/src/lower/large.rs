@@ -325,9 +325,24 @@ mod tests {
         assert!(error.to_string().contains("line 2, column 7"), "{error}");
     }
 
+    /// Bits behind the length of a prefix are those of no member, in small sets and in large ones.
+    #[test]
+    fn prefixes_of_files_may_have_more_bits_than_their_length() {
+        let matches = |text: String| {
+            let filter = compiler(text).compile("host in {@list}").unwrap();
+            packets().iter().map(|packet| filter.matches(packet)).collect::<Vec<bool>>()
+        };
+        for before in [String::new(), list(LARGE, LARGE6)] {
+            let with = |lines: &str| matches(format!("{before}{lines}"));
+            let sloppy = with("16.7.9.3/4\n2001::5:77/90\n128.1.1.1/2\n");
+            assert_eq!(sloppy, with("16.0.0.0/4\n2001::/90\n128.0.0.0/2\n"));
+            assert!(sloppy != with("1.2.3.4\n"));
+        }
+    }
+
     #[test]
     fn what_is_wrong_with_a_line_is_told_with_its_place() {
-        for line in ["10.0.0.1/8", "10.0.0.256", "nowhere.example"] {
+        for line in ["10.0.0.1/33", "10.0.0.256", "10.0.0.9-10.0.0.1", "nowhere.example"] {
             let error =
                 compiler(format!("{}{line}\n", list(LARGE, 0))).compile("host in {@list}").unwrap_err();
             assert!(

@@ -8,9 +8,11 @@
 //! member is found before all four words were read, so that a packet that is cut off within the addresses tells the order only where it is
 //! compared at both ends, or where the link type does not say which version of IP it carries.
 //!
-//! A file has one member a line, written as within the braces; `#` starts a comment.
+//! A file has one member a line, written as within the braces; `#` starts a comment. Only there a prefix may have bits behind its length, which
+//! published lists have, and a range may not be written the wrong way round.
 
 use super::Result;
+use super::id::left_aligned;
 use super::lowerer::Lowerer;
 use super::net::{Net4, Net6};
 use crate::Span;
@@ -21,7 +23,7 @@ use crate::syntax::parse::member;
 use crate::syntax::parser::check_terms;
 use crate::syntax::range;
 use classify::lists::Format;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Characters of a wrong line that are shown: before the place, and from it on.
 const BEFORE_SHOWN: usize = 20;
@@ -114,8 +116,11 @@ impl Lowerer<'_> {
             self.terms += 1;
             check_terms(self.terms, &self.options.limits, whole)
                 .map_err(|found| line.wrong(whole, *found))?;
-            let item = member(text, quals, &self.options.dialect, &self.options.limits);
-            let item = item.map_err(|found| line.wrong(found.span, *found))?;
+            let read = |text: &str| member(text, quals, &self.options.dialect, &self.options.limits);
+            let item = read(text).map(masked).map_err(|found| line.wrong(found.span, *found))?;
+            if let Some(found) = backwards(text, &item, |first| read(first).ok()) {
+                return Err(line.wrong(item.span(), found));
+            }
             self.note_member(path, number, text);
             let test = self.member(quals, &item).map_err(|found| line.wrong(item.span(), *found))?;
             self.span = line.named;
@@ -160,19 +165,12 @@ impl Lowerer<'_> {
     /// odd about others, the parser tells.
     fn plain_member(&mut self, text: &str) -> bool {
         use classify::lists::Item;
-        // A prefix whose address has more bits than its length is an error here, and in lists of others it is none.
-        let is_first = |low: IpAddr| match text.split_once('/') {
-            Some((address, _)) => classify::lists::address(address) == Some(low),
-            None => true,
-        };
         // The first of each version goes the way of all members, which tells what is wrong with it.
         let knows6 = self.nets6.as_ref().is_some_and(|nets| !nets.is_empty());
         let Some(large) = &mut self.large else { return false };
         match Item::parse(text) {
-            Ok(Item::V4(low, high)) if is_first(Ipv4Addr::from(low).into()) => large.push4(low, high),
-            Ok(Item::V6(low, high))
-                if knows6 && high - low != u128::MAX && is_first(Ipv6Addr::from(low).into()) =>
-            {
+            Ok(Item::V4(low, high)) => large.push4(low, high),
+            Ok(Item::V6(low, high)) if knows6 && high - low != u128::MAX => {
                 large.push6(low, high);
                 true
             }
@@ -222,6 +220,40 @@ impl Lowerer<'_> {
         let found = self.error(Code::Strict, format!("{what} is an extension: libpcap does not know it"));
         Err(Box::new(found.help("compile it without the `strict` dialect")))
     }
+}
+
+/// A member of a file, without the bits of a prefix behind its length.
+fn masked(item: SetItem) -> SetItem {
+    match item {
+        SetItem::Id(Id::V4Prefix { value, bits, len }, span) if len <= 32 => {
+            let mask = u32::MAX.checked_shl(32 - len).unwrap_or(0);
+            SetItem::Id(Id::V4Prefix { value: left_aligned(value, bits) & mask, bits: 32, len }, span)
+        }
+        SetItem::Id(Id::V4Mask { value, bits, mask, mask_bits }, span) => {
+            let value = left_aligned(value, bits) & left_aligned(mask, mask_bits);
+            SetItem::Id(Id::V4Mask { value, bits: 32, mask, mask_bits }, span)
+        }
+        SetItem::Id(Id::V6Prefix(address, len), span) if len <= 128 => {
+            let mask = u128::MAX.checked_shl(128 - len).unwrap_or(0);
+            SetItem::Id(Id::V6Prefix(Ipv6Addr::from_bits(address.to_bits() & mask), len), span)
+        }
+        other => other,
+    }
+}
+
+/// What is wrong with a range of a file whose greater end comes first; `read` reads an end by itself.
+fn backwards(text: &str, item: &SetItem, read: impl FnOnce(&str) -> Option<SetItem>) -> Option<Diagnostic> {
+    let low = match item {
+        SetItem::Range(low, ..) => *low,
+        SetItem::Addresses(low, ..) => u32::from(*low),
+        SetItem::Id(..) | SetItem::File(..) => return None,
+    };
+    let (first, last) = text.split_once('-')?;
+    let SetItem::Id(Id::Number(value) | Id::V4 { value, .. }, _) = read(first.trim_end())? else {
+        return None;
+    };
+    let message = format!("the range ends before it begins: write `{}-{}`", last.trim(), first.trim());
+    (value != low).then(|| Diagnostic::new(Code::OutOfRange, item.span(), message))
 }
 
 /// A line of a set's file.
