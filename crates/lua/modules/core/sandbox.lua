@@ -10,11 +10,12 @@ local app = require("core.app")
 local config = require("core.config")
 local lib = require("core.lib")
 local link = require("core.link")
+local nested = require("core.nested")
 local packet = require("core.packet")
 local timer = require("core.timer")
 local core = native.core
-local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
-   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
+local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type =
+   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type
 local write = io.write
 
 local sandbox = {}
@@ -312,7 +313,7 @@ end
 -- Calls a function of the engine, which runs and starts instances. Afterwards the same code runs as before, also if one of them has failed.
 local function run_engine (f, ...)
    local outer, outer_start = running, starting
-   local ok, why = xpcall(f, native.on_error, ...)
+   local ok, why = nested.try(f, ...)
    running, starting = outer, outer_start
    if not ok then error(why, 0) end
 end
@@ -754,11 +755,13 @@ end
 
 -- Also as a method of strings.
 function string.dump () error("`string.dump` is not there in a sandbox", 2) end
+string.format, string.gsub = nested.format, nested.gsub
 getmetatable("").__metatable = "string"
 
 env.string, env.table, env.math = closed("string.", copy_of(string)), closed("table.", copy_of(table)), closed("math.", copy_of(math))
 env.bit, env.coroutine = closed("bit.", copy_of(bit)), closed("coroutine.", copy_of(coroutine))
-env.os = closed("os.", { clock = os.clock, time = os.time })
+env.coroutine.resume, env.coroutine.wrap, env.table.sort = nested.resume, nested.wrap, nested.sort
+env.os = closed("os.", { clock = os.clock, time = nested.time })
 env.config, env.engine, env.link, env.packet, env.timer = configs, engine, links, packets, timers
 local main = { parameters = {} }
 function main.exit (status) native.exit(type(status) == "number" and status % 256 or (status == false and 1 or 0)) end
