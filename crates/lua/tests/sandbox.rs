@@ -124,6 +124,18 @@ const ESCAPES: &[(&str, &str)] = &[
     ("packet.from_string(('x'):rep(10241))", "at most 10240 bytes"),
     // What the engine does for the program.
     ("config.app(config.new(), '../x', {})", "the name of an app has letters"),
+    ("config.app(config.new(), ('x'):rep(61), {})", "and at most 60 of them"),
+    ("engine.configure({ apps = { [('x'):rep(61)] = { class = {} } }, links = {} })", "this is no app"),
+    ("config.link(config.new(), ('x'):rep(61) .. '.o -> b.i')", "names of apps and ports have at most 60 letters"),
+    ("config.link(config.new(), 'a.o' .. (' '):rep(1e6) .. '-> b.i')", "names of apps and ports have at most 60 letters"),
+    (
+        "engine.configure({ apps = {}, links = { ['a.o -> b.' .. ('x'):rep(61)] = true } })",
+        "names of apps and ports have at most 60 letters",
+    ),
+    (
+        "local c = config.new() config.app(c, 's', require('sluss.apps').sink, { x = ('x'):rep(4e6) }) engine.configure(c)",
+        "have 4000000 bytes at most",
+    ),
     ("config.app(config.new(), 'x', { config = { a = {} } }, 'io.open(1)')", "are a table in a sandbox"),
     ("return require('sluss.apps').af_packet", "the native app `af_packet` is not there in a sandbox"),
     ("return require('sluss.apps').router", "the native app `router` is not there in a sandbox"),

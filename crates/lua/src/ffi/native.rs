@@ -7,7 +7,7 @@ use super::natives::Ends;
 use engine::host::{Hosted, Turn};
 use engine::{OptionValue, Roles};
 use luajit::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, c_int};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -486,6 +486,22 @@ functions! {
         }
         call.push_number(before as f64);
         Ok(1)
+    };
+    // Takes a list of the apps that there are: the accounts of others are closed.
+    keep_accounts = |call| {
+        let mut names = HashSet::new();
+        // SAFETY: a table at index 1; each value is taken off the stack again.
+        unsafe {
+            for index in 1..=lua_objlen(call.state, 1) as c_int {
+                lua_rawgeti(call.state, 1, index);
+                names.insert(call.text(-1, "an app's name")?);
+                lua_settop(call.state, -2);
+            }
+        }
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let plan = unsafe { &mut (*call.core).plan };
+        plan.keep_accounts(|name| names.contains(name));
+        Ok(0)
     };
 }
 
