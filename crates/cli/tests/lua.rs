@@ -227,6 +227,31 @@ fn an_app_in_lua_that_fails_is_told_of_and_loses_no_packet() {
 }
 
 #[test]
+fn wrong_options_of_an_app_in_lua_are_refused_at_the_start() {
+    let folder = Scratch::new();
+    let lua = folder.path("pass.lua");
+    let text = "local Pass = { config = { length = { required = true } } }\n\
+                function Pass:new () return setmetatable({}, { __index = Pass }) end\nreturn Pass\n";
+    std::fs::write(&lua, text).expect("a file");
+    let toml = folder.path("net.toml");
+    for sandbox in [false, true] {
+        for (args, told) in [
+            ("length = 1, lenth = 3", "unrecognized parameter 'lenth'"),
+            ("", "missing required parameter 'length'"),
+        ] {
+            let text = format!(
+                "links = [\"from.output -> pass.input\"]\n[app.from]\ntype = \"source\"\ncount = 30\n\
+                 [app.pass]\ntype = \"lua\"\nfile = {lua:?}\nsandbox = {sandbox}\nargs = {{ {args} }}\n"
+            );
+            std::fs::write(&toml, text).expect("a file");
+            let output = run_in(&folder, &["run", toml.to_str().expect("UTF-8"), "--duration", "2s"], false);
+            let error = stderr(&output);
+            assert!(code(&output) == 2 && error.contains(told) && error.contains("args"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_packet_that_is_sent_twice_does_not_leave_the_app() {
     let folder = Scratch::new();
     for cheat in [

@@ -858,7 +858,8 @@ function sandbox.class (text, file, name)
    if type(class) ~= "table" then return nil end
    local wrapper = wrapper_of(class)
    local new = wrapper.new
-   return setmetatable({ new = function (_, arg) return new(nil, checked_arg(class, arg)) end }, { __index = wrapper })
+   local function check (arg) return checked_arg(class, arg) end
+   return setmetatable({ check = check, new = function (_, arg) return new(nil, check(arg)) end }, { __index = wrapper })
 end
 
 -- Garbage counts until it is collected: more often than usual.
