@@ -226,6 +226,30 @@ fn an_app_in_lua_that_fails_is_told_of_and_loses_no_packet() {
     assert!(text.contains("every packet accounted for") && text.contains("panic"), "{text}");
 }
 
+/// Apps start in no order: the writer must not empty the file before it is known who reads it.
+#[test]
+fn a_writer_in_lua_does_not_empty_the_file_that_is_read() {
+    let folder = Scratch::new();
+    let (file, link) = (folder.path("in.pcap"), folder.path("link.pcap"));
+    std::fs::copy("captures/web.pcap", &file).expect("a file");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let (file, link) = (file.to_str().expect("UTF-8"), link.to_str().expect("UTF-8"));
+    let bytes = std::fs::read(file).expect("a file");
+    for to in [file, link] {
+        let output = run_in(&folder, &["run", "examples/lua/at-least.lua", file, to, "500"], false);
+        let told = format!("PcapWriter: {to} is the file that a PcapReader reads, as {file}: it would be lost");
+        assert!(code(&output) == 1 && stderr(&output).contains(&told), "{}", stderr(&output));
+        assert_eq!(std::fs::read(file).expect("a file"), bytes);
+    }
+    // Another file is replaced.
+    let to = folder.path("out.pcap");
+    std::fs::write(&to, vec![7; 100_000]).expect("a file");
+    let words = ["run", "examples/lua/at-least.lua", file, to.to_str().expect("UTF-8"), "500"];
+    let output = run_in(&folder, &words, false);
+    let written = std::fs::read(&to).expect("a file");
+    assert_eq!((code(&output), &written[..4]), (0, &bytes[..4]), "{}", stderr(&output));
+}
+
 #[test]
 fn wrong_options_of_an_app_in_lua_are_refused_at_the_start() {
     let folder = Scratch::new();

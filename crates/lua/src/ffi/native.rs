@@ -9,7 +9,7 @@ use engine::{OptionValue, Roles};
 use luajit::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, c_int};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -140,6 +140,13 @@ functions! {
     exists = |call| {
         let exists = Path::new(&call.text(1, "a path")?).exists();
         call.push_bool(exists);
+        Ok(1)
+    };
+    // Which file it is, whatever its name: a text. Nothing if there is none, or no file.
+    file_id = |call| {
+        let file = fs::metadata(call.text(1, "a path")?);
+        let Some(file) = file.ok().filter(fs::Metadata::is_file) else { return Ok(0) };
+        call.push_text(format!("{}:{}", file.dev(), file.ino()).as_bytes());
         Ok(1)
     };
     // A file, a symbolic link, or a folder with all that is in it.
