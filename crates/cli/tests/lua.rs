@@ -58,6 +58,30 @@ fn an_error_is_told_with_its_place_and_ends_with_1() {
     assert!(stderr(&output).contains("program.lua:1: unexpected symbol near '='"), "{}", stderr(&output));
 }
 
+/// An error that is raised is another matter than a text that is not Lua.
+#[test]
+fn what_is_not_lua_is_a_mistake_of_the_command_line() {
+    let folder = Scratch::new();
+    let file = folder.path("wrong.lua");
+    std::fs::write(&file, "x =").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let given = [
+        (&["snsh", "-e", "x ="][..], 2),
+        (&["snsh", file], 2),
+        (&["snsh", "captures/web.pcap"], 2),
+        (&["run", file], 2),
+        (&["run", "--sandbox", file], 2),
+        (&["run", "--workers", "2", file], 2),
+        (&["snsh", "-e", "error('x')"], 1),
+        (&["snsh", "-e", "assert(loadstring('x ='))"], 1),
+    ];
+    for (words, expected) in given {
+        let output = run_in(&folder, words, false);
+        let told = stderr(&output);
+        assert!(code(&output) == expected && told.contains("error: "), "{words:?}: {told}");
+    }
+}
+
 #[test]
 fn a_folder_of_shared_memory_goes_with_its_process() {
     let folder = Scratch::new();

@@ -837,7 +837,10 @@ local function chunk_of (text, name)
       name = chunk_name(file)
    end
    local chunk, why = compile((text:gsub("^#[^\n]*", "")), name, env)
-   if not chunk then error(why, 0) end
+   if not chunk then
+      native.not_lua()
+      error(why, 0)
+   end
    return chunk
 end
 

@@ -39,6 +39,8 @@ pub(crate) struct Core {
     pub(super) plan: Plan,
     /// What happened when a method raised an error: kept until somebody tells it.
     pub(super) failure: Option<Failure>,
+    /// Whether the error that is raised now says that a text is not Lua.
+    pub(super) is_not_lua: bool,
     pub(super) options: Options,
     /// The limits of a sandboxed state.
     pub(super) fence: Option<Fence>,
@@ -122,6 +124,7 @@ impl Core {
             plan: Plan::default(),
             failures: 0,
             failure: None,
+            is_not_lua: false,
             options: options.clone(),
             fence: limits.map(Fence::new),
             packets_max: [options.packets, options.sandbox.as_ref().map(|sandbox| sandbox.packets)]

@@ -464,6 +464,12 @@ functions! {
         call.push_text(traceback.as_bytes());
         Ok(2)
     };
+    // The error that is raised next says that the program's text is not Lua.
+    not_lua = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        unsafe { (*call.core).is_not_lua = true };
+        Ok(0)
+    };
     // The last error was told, and the program goes on.
     failure_told = |call| {
         // SAFETY: the engine lives; nobody else uses it in this call.
