@@ -261,7 +261,8 @@ fn a_writer_in_lua_does_not_empty_the_file_that_is_read() {
     let bytes = std::fs::read(file).expect("a file");
     for to in [file, link] {
         let output = run_in(&folder, &["run", "examples/lua/at-least.lua", file, to, "500"], false);
-        let told = format!("PcapWriter: {to} is the file that a PcapReader reads, as {file}: it would be lost");
+        let told =
+            format!("PcapWriter: {to} is the file that a PcapReader reads, as {file}: it would be lost");
         assert!(code(&output) == 1 && stderr(&output).contains(&told), "{}", stderr(&output));
         assert_eq!(std::fs::read(file).expect("a file"), bytes);
     }

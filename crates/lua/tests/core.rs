@@ -75,7 +75,8 @@ fn folders_of_dead_processes_go_and_those_of_others_stay() {
     // As a process of another PID namespace does.
     let held = std::fs::File::open(root.path("4999994").join(mark)).expect("a file");
     held.try_lock().expect("nobody else has it");
-    drop(Vm::new(&Options { shm_root: Some(root.folder().into()), ..Options::default() }).expect("a Lua state"));
+    let options = Options { shm_root: Some(root.folder().into()), ..Options::default() };
+    drop(Vm::new(&options).expect("a Lua state"));
     for path in left {
         assert!(!path.exists(), "{}", path.display());
     }

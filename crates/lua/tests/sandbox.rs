@@ -126,8 +126,14 @@ const ESCAPES: &[(&str, &str)] = &[
     ("config.app(config.new(), '../x', {})", "the name of an app has letters"),
     ("config.app(config.new(), ('x'):rep(61), {})", "and at most 60 of them"),
     ("engine.configure({ apps = { [('x'):rep(61)] = { class = {} } }, links = {} })", "this is no app"),
-    ("config.link(config.new(), ('x'):rep(61) .. '.o -> b.i')", "names of apps and ports have at most 60 letters"),
-    ("config.link(config.new(), 'a.o' .. (' '):rep(1e6) .. '-> b.i')", "names of apps and ports have at most 60 letters"),
+    (
+        "config.link(config.new(), ('x'):rep(61) .. '.o -> b.i')",
+        "names of apps and ports have at most 60 letters",
+    ),
+    (
+        "config.link(config.new(), 'a.o' .. (' '):rep(1e6) .. '-> b.i')",
+        "names of apps and ports have at most 60 letters",
+    ),
     (
         "engine.configure({ apps = {}, links = { ['a.o -> b.' .. ('x'):rep(61)] = true } })",
         "names of apps and ports have at most 60 letters",

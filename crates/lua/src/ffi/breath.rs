@@ -91,7 +91,7 @@ impl Plan {
         let used: HashSet<usize> = steps.map(|step| step.account).collect();
         let closed = &mut self.closed;
         self.accounts.retain(|name, account| {
-            let stays = is_there(name) || used.contains(account);
+            let stays = is_there(name) || used.contains(&*account);
             if !stays {
                 closed.push(*account);
             }
