@@ -58,6 +58,30 @@ fn an_error_is_told_with_its_place_and_ends_with_1() {
     assert!(stderr(&output).contains("program.lua:1: unexpected symbol near '='"), "{}", stderr(&output));
 }
 
+/// An error that is raised is another matter than a text that is not Lua.
+#[test]
+fn what_is_not_lua_is_a_mistake_of_the_command_line() {
+    let folder = Scratch::new();
+    let file = folder.path("wrong.lua");
+    std::fs::write(&file, "x =").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let given = [
+        (&["snsh", "-e", "x ="][..], 2),
+        (&["snsh", file], 2),
+        (&["snsh", "captures/web.pcap"], 2),
+        (&["run", file], 2),
+        (&["run", "--sandbox", file], 2),
+        (&["run", "--workers", "2", file], 2),
+        (&["snsh", "-e", "error('x')"], 1),
+        (&["snsh", "-e", "assert(loadstring('x ='))"], 1),
+    ];
+    for (words, expected) in given {
+        let output = run_in(&folder, words, false);
+        let told = stderr(&output);
+        assert!(code(&output) == expected && told.contains("error: "), "{words:?}: {told}");
+    }
+}
+
 #[test]
 fn a_folder_of_shared_memory_goes_with_its_process() {
     let folder = Scratch::new();
@@ -224,6 +248,56 @@ fn an_app_in_lua_that_fails_is_told_of_and_loses_no_packet() {
     let text = stdout(&output);
     assert!(stderr(&output).contains("pass.lua:8: five hundred"), "{}", stderr(&output));
     assert!(text.contains("every packet accounted for") && text.contains("panic"), "{text}");
+}
+
+/// Apps start in no order: the writer must not empty the file before it is known who reads it.
+#[test]
+fn a_writer_in_lua_does_not_empty_the_file_that_is_read() {
+    let folder = Scratch::new();
+    let (file, link) = (folder.path("in.pcap"), folder.path("link.pcap"));
+    std::fs::copy("captures/web.pcap", &file).expect("a file");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let (file, link) = (file.to_str().expect("UTF-8"), link.to_str().expect("UTF-8"));
+    let bytes = std::fs::read(file).expect("a file");
+    for to in [file, link] {
+        let output = run_in(&folder, &["run", "examples/lua/at-least.lua", file, to, "500"], false);
+        let told =
+            format!("PcapWriter: {to} is the file that a PcapReader reads, as {file}: it would be lost");
+        assert!(code(&output) == 1 && stderr(&output).contains(&told), "{}", stderr(&output));
+        assert_eq!(std::fs::read(file).expect("a file"), bytes);
+    }
+    // Another file is replaced.
+    let to = folder.path("out.pcap");
+    std::fs::write(&to, vec![7; 100_000]).expect("a file");
+    let words = ["run", "examples/lua/at-least.lua", file, to.to_str().expect("UTF-8"), "500"];
+    let output = run_in(&folder, &words, false);
+    let written = std::fs::read(&to).expect("a file");
+    assert_eq!((code(&output), &written[..4]), (0, &bytes[..4]), "{}", stderr(&output));
+}
+
+#[test]
+fn wrong_options_of_an_app_in_lua_are_refused_at_the_start() {
+    let folder = Scratch::new();
+    let lua = folder.path("pass.lua");
+    let text = "local Pass = { config = { length = { required = true } } }\n\
+                function Pass:new () return setmetatable({}, { __index = Pass }) end\nreturn Pass\n";
+    std::fs::write(&lua, text).expect("a file");
+    let toml = folder.path("net.toml");
+    for sandbox in [false, true] {
+        for (args, told) in [
+            ("length = 1, lenth = 3", "unrecognized parameter 'lenth'"),
+            ("", "missing required parameter 'length'"),
+        ] {
+            let text = format!(
+                "links = [\"from.output -> pass.input\"]\n[app.from]\ntype = \"source\"\ncount = 30\n\
+                 [app.pass]\ntype = \"lua\"\nfile = {lua:?}\nsandbox = {sandbox}\nargs = {{ {args} }}\n"
+            );
+            std::fs::write(&toml, text).expect("a file");
+            let output = run_in(&folder, &["run", toml.to_str().expect("UTF-8"), "--duration", "2s"], false);
+            let error = stderr(&output);
+            assert!(code(&output) == 2 && error.contains(told) && error.contains("args"), "{error}");
+        }
+    }
 }
 
 #[test]

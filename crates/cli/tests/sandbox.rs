@@ -166,6 +166,25 @@ fn graph(in_loop: &str, options: &str) -> Output {
     sluss(&["run", toml.to_str().expect("UTF-8"), "--duration", "2s"]).output().expect("the command starts")
 }
 
+/// A worker's thread has a smaller stack than a program.
+#[test]
+fn an_app_of_a_graph_that_calls_itself_without_end_raises_an_error() {
+    for calls in [
+        "local s = ('x'):rep(10) local function f () return (s:gsub('x', f)) end",
+        "local function f () coroutine.wrap(function () f() end)() end",
+        "local function f () table.sort({ 1, 2 }, f) end",
+    ] {
+        let once = format!(
+            "if self.n == 7 then {calls} local ok, why = pcall(f)\n\
+             if ok or not tostring(why):find('stack overflow') then error(why) end end link.transmit(o, p)"
+        );
+        let output = graph(&once, "");
+        let text = stdout(&output);
+        assert_eq!((code(&output), stderr(&output).as_str()), (0, ""), "{calls}: {text}");
+        assert!(text.contains("3,000") && text.contains("every packet accounted for"), "{text}");
+    }
+}
+
 #[test]
 fn an_app_of_a_graph_can_be_confined() {
     let output = graph(

@@ -118,6 +118,10 @@ impl Class for LuaApp {
         let mut given = vec![Argument::Text(text)];
         given.extend(words.into_iter().map(|word| Argument::Text(word.into_bytes())));
         state.run(b"require('core.guest').load(...)", "=sluss", &given).map_err(wrong)?;
+        let args = [Argument::Options(self.args.clone())];
+        state
+            .run(b"require('core.guest').check(...)", "=sluss", &args)
+            .map_err(|error| OptionError::new("args", error.to_string()))?;
         let guest = Guest::new(state, setup.consumed("freed"), setup.drops(drops::LINK_FULL));
         Ok(Running { guest, name: setup.name.to_owned(), args: self.args.clone(), ports: None })
     }

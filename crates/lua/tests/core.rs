@@ -50,6 +50,41 @@ fn an_error_names_the_app_the_line_and_the_calls() {
     assert_eq!(failure.to_string(), "app `broken`: broken.lua:5: no packets");
 }
 
+/// No process has these numbers: they are beyond the kernel's greatest.
+#[test]
+fn folders_of_dead_processes_go_and_those_of_others_stay() {
+    let root = testkit::files::Scratch::new();
+    let folder = |name: &str, file: &str| {
+        let path = root.path(name).join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, "x").expect("a file");
+        path
+    };
+    let mark = "engine/packets.freelist";
+    let left = [folder("4999990", mark), folder("4999990-12", mark)];
+    let kept = [
+        folder("2024-captures", "in.pcap"),
+        folder("4999991", "notes"),
+        folder("4999992-captures", mark),
+        folder("+4999993", mark),
+        folder(&std::process::id().to_string(), "notes"),
+        folder("4999994", mark),
+        folder("other", mark),
+    ];
+    std::os::unix::fs::symlink(root.path("other"), root.path("4999995")).expect("a link");
+    // As a process of another PID namespace does.
+    let held = std::fs::File::open(root.path("4999994").join(mark)).expect("a file");
+    held.try_lock().expect("nobody else has it");
+    let options = Options { shm_root: Some(root.folder().into()), ..Options::default() };
+    drop(Vm::new(&options).expect("a Lua state"));
+    for path in left {
+        assert!(!path.exists(), "{}", path.display());
+    }
+    for path in kept {
+        assert!(path.exists(), "{}", path.display());
+    }
+}
+
 #[test]
 fn an_error_outside_of_apps_names_none() {
     let Err(Error::Raised(failure)) = vm("outside").run_text(b"local x = nil; x.y = 1", "@a.lua", &[]) else {

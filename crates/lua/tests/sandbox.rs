@@ -124,6 +124,24 @@ const ESCAPES: &[(&str, &str)] = &[
     ("packet.from_string(('x'):rep(10241))", "at most 10240 bytes"),
     // What the engine does for the program.
     ("config.app(config.new(), '../x', {})", "the name of an app has letters"),
+    ("config.app(config.new(), ('x'):rep(61), {})", "and at most 60 of them"),
+    ("engine.configure({ apps = { [('x'):rep(61)] = { class = {} } }, links = {} })", "this is no app"),
+    (
+        "config.link(config.new(), ('x'):rep(61) .. '.o -> b.i')",
+        "names of apps and ports have at most 60 letters",
+    ),
+    (
+        "config.link(config.new(), 'a.o' .. (' '):rep(1e6) .. '-> b.i')",
+        "names of apps and ports have at most 60 letters",
+    ),
+    (
+        "engine.configure({ apps = {}, links = { ['a.o -> b.' .. ('x'):rep(61)] = true } })",
+        "names of apps and ports have at most 60 letters",
+    ),
+    (
+        "local c = config.new() config.app(c, 's', require('sluss.apps').sink, { x = ('x'):rep(4e6) }) engine.configure(c)",
+        "have 4000000 bytes at most",
+    ),
     ("config.app(config.new(), 'x', { config = { a = {} } }, 'io.open(1)')", "are a table in a sandbox"),
     ("return require('sluss.apps').af_packet", "the native app `af_packet` is not there in a sandbox"),
     ("return require('sluss.apps').router", "the native app `router` is not there in a sandbox"),
@@ -404,4 +422,76 @@ fn an_app_cannot_run_the_engine_inside_of_it() {
         function App:pull () while true do engine.breathe() end end
         local c = config.new() config.app(c, 'app', App) engine.configure(c) engine.main { duration = 1 }";
     assert!(told(text).contains("an app does not run the engine"), "{}", told(text));
+}
+
+/// Calls that C functions make, each of which takes some of the thread's stack. The smallest is that of a worker.
+#[test]
+fn functions_that_call_back_without_end_raise_an_error() {
+    for text in [
+        "local s = ('x'):rep(10) local function f () return (s:gsub('x', f)) end f()",
+        "local t t = setmetatable({}, { __index = function () return (('x'):gsub('x', t)) end }) return t.x",
+        "local function f () coroutine.wrap(function () f() end)() end f()",
+        "local function f () assert(coroutine.resume(coroutine.create(f))) end f()",
+        "local function f () table.sort({ 1, 2 }, f) end f()",
+        "local mt = {} local function t () return setmetatable({}, mt) end function mt.__lt () table.sort({ t(), t() }) end mt.__lt()",
+        "local t = setmetatable({}, { __tostring = function (t) return ('%s'):format(t) end }) tostring(t)",
+        "local t t = setmetatable({}, { __index = function () return os.time(t) end }) os.time(t)",
+        "local function done () engine.main { done = done, no_report = true } end done()",
+        "local A = {} function A:new () local c = config.new() config.app(c, 'a', A) engine.configure(c) end A:new()",
+    ] {
+        assert!(told(text).contains("stack overflow"), "{text}: {}", told(text));
+        // Caught, again and again, it is an error that leaves nothing behind.
+        let caught = format!(
+            "for _ = 1, 3 do
+                local ok, why = pcall(function () {text} end)
+                assert(not ok and tostring(why):find('stack overflow'), why)
+            end
+            table.sort({{ 2, 1 }}, function (a, b) return a < b end)
+            assert(coroutine.wrap(function () return 7 end)() == 7)"
+        );
+        run(&caught).unwrap_or_else(|failure| panic!("{text}: {failure}"));
+        // The first worker that ends, ends the engine of all.
+        if text.contains("engine.") {
+            continue;
+        }
+        let folder = Scratch::new();
+        let file = folder.path("try.lua");
+        std::fs::write(&file, &caught).expect("a file");
+        let options = Options {
+            shm_root: Some(folder.path("shm")),
+            sandbox: Some(Sandbox::default()),
+            ..Options::default()
+        };
+        Vm::run_file_on_workers(&options, 2, &file, &[]).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+}
+
+/// What of Lua's libraries calls back is made anew in a sandbox, and does the same.
+#[test]
+fn functions_that_call_back_do_what_those_of_lua_do() {
+    let text = r#"
+        local function same (text, pattern, by, most, expected, count)
+           local result, n = text:gsub(pattern, by, most)
+           assert(result == expected and n == count, result .. ' ' .. n)
+        end
+        same('hello', 'l', function (c) return c:upper() end, nil, 'heLLo', 2)
+        same('hello', '(h)(e)', function (a, b) return b .. a end, nil, 'ehllo', 1)
+        same('abc', '%w*', function () return 'x' end, nil, 'xx', 2)
+        same('abc', '', function () return '-' end, nil, '-a-b-c-', 4)
+        same('aab', '^a', { a = 'x' }, nil, 'xab', 1)
+        same('a b', '()%w', function (at) return at end, nil, '1 3', 2)
+        same('aaa', 'a', function () return 'b' end, 2, 'bba', 2)
+        same('aXb', '%u', { X = false }, nil, 'aXb', 1)
+        same('the fox', '%f[%a]%a+', { the = 'a' }, nil, 'a fox', 2)
+        assert(('x'):gsub('x', '%0%0') == 'xx' and not pcall(string.gsub, 'x', 'x', function () return {} end))
+        local named = setmetatable({}, { __tostring = function () return 'name' end })
+        assert(('%s %d %s'):format(named, 4, nil) == 'name 4 nil')
+        assert(os.time { year = 2020, month = 1, day = 2 } - os.time { year = 2020, month = 1, day = 1 } == 86400)
+        local t = { 3, 1, 2 }
+        table.sort(t, function (a, b) return a > b end)
+        assert(table.concat(t) == '321' and not pcall(table.sort, { 1, 'x' }))
+        local numbers = coroutine.wrap(function (n) for i = 1, n do coroutine.yield(i) end end)
+        assert(numbers(2) == 1 and numbers() == 2 and numbers() == nil and not pcall(numbers))
+    "#;
+    run(text).expect("the same");
 }

@@ -343,7 +343,7 @@ const RUN: Behind = Behind {
     exit_codes: &[
         ("0", "finished"),
         ("1", "a program in Lua raised an error, or an app of it did"),
-        ("2", "wrong graph"),
+        ("2", "wrong graph, or a program that is not Lua"),
         REFUSED,
         ("4", "packets unaccounted for, or an app failed before it ran"),
         ("5", "a capture is damaged or none, or an app was down at the end"),

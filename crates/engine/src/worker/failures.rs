@@ -12,8 +12,11 @@ impl Worker {
     pub(super) fn look_after_apps(&mut self, now_ns: u64) {
         self.hear_complaints(Outlook::GoesOn);
         if self.any_down {
-            self.tasks.iter_mut().for_each(|task| task.restart_if_due(now_ns));
-            self.any_down = self.tasks.iter().any(Task::is_down);
+            for task in &mut self.tasks {
+                task.tell_of_return(self.breaths);
+                task.restart_if_due(now_ns, self.breaths);
+            }
+            self.any_down = self.tasks.iter().any(Task::is_looked_after);
         }
     }
 

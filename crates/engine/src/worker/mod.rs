@@ -84,7 +84,7 @@ pub(crate) struct Worker {
     measured: Measured,
     time: ThreadTime,
     capture_time: CaptureTime,
-    /// Whether any app is down and waits to be started again.
+    /// Whether any app is down and waits to be started again, or is just back.
     any_down: bool,
     /// Whether an app wants the run to end.
     is_over: bool,
@@ -136,7 +136,7 @@ impl Worker {
         self.tasks = tasks;
         self.schedule = Schedule::new(&self.tasks);
         self.load = Load::new(self.sent_away());
-        self.any_down = self.tasks.iter().any(Task::is_down);
+        self.any_down = self.tasks.iter().any(Task::is_looked_after);
         for task in 0..self.tasks.len() {
             if let Err(panic) = self.tasks[task].announce_ports() {
                 self.app_panicked(task, panic.message(), Outlook::GoesOn);

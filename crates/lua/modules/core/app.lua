@@ -57,6 +57,9 @@ end
 
 -- Makes the running graph what a configuration says: only what differs is started, stopped or linked.
 function app.configure (new)
+   local names = {}
+   for name in pairs(app.app_table) do names[#names + 1] = name end
+   native.keep_accounts(names)
    if app.workers > 1 then new = require("core.team").part(new, app.worker, app.workers, app.placement) end
    app.apply_config_actions(app.compute_config_actions(app.configuration, new))
    counter.add(app.configs)

@@ -30,6 +30,14 @@ function guest.load (text, file, name, beside)
    native.guest_roles(class.pull ~= nil, class.push ~= nil or class.push_link ~= nil, class.tick ~= nil)
 end
 
+-- An error says what is wrong with the options that the app is to be given.
+function guest.check (args)
+   local check = native.sandbox and class.check or class.config and function () require("core.config").parse_app_arg(args, class.config) end
+   if not check then return end
+   local ok, why = pcall(check, args)
+   if not ok then error(why, 0) end
+end
+
 -- Starts the app, unless it runs, and gives it links for these ports.
 function guest.link (name, args, inputs, outputs)
    local is_new = instance == nil

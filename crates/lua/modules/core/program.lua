@@ -16,7 +16,10 @@ function program.run (text, name, ...)
    local args = { ... }
    local file = name:sub(2)
    local chunk, why = loadstring(text:gsub("^#[^\n]*", ""), name)
-   if not chunk then error(why, 0) end
+   if not chunk then
+      native.not_lua()
+      error(why, 0)
+   end
    if name:sub(1, 1) == "@" then look_beside(file) end
    main.parameters = args
    rawset(_G, "arg", { [0] = file, unpack(args) })

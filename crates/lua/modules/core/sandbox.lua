@@ -10,17 +10,20 @@ local app = require("core.app")
 local config = require("core.config")
 local lib = require("core.lib")
 local link = require("core.link")
+local nested = require("core.nested")
 local packet = require("core.packet")
 local timer = require("core.timer")
 local core = native.core
-local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
-   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
+local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type =
+   error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tostring, type
 local write = io.write
 
 local sandbox = {}
 
 -- Apps, links, and native apps started, that a program has at most: what they take is not Lua's memory.
 local APPS_MAX, LINKS_MAX, STARTS_MAX = 256, 1024, 4096
+-- Bytes of a name of an app or port, and of all options of native apps.
+local NAME_MAX, OPTIONS_MAX = 60, 4e6
 local ESCAPE = 27   -- Bytecode begins with it.
 
 local function fail (level, ...) error(string.format(...), level + 1) end
@@ -312,7 +315,7 @@ end
 -- Calls a function of the engine, which runs and starts instances. Afterwards the same code runs as before, also if one of them has failed.
 local function run_engine (f, ...)
    local outer, outer_start = running, starting
-   local ok, why = xpcall(f, native.on_error, ...)
+   local ok, why = nested.try(f, ...)
    running, starting = outer, outer_start
    if not ok then error(why, 0) end
 end
@@ -477,9 +480,14 @@ local apps = setmetatable({}, {
    end,
 })
 
+-- How much more the options of a configuration may take.
+local room = 0
+
 -- Options as a table of ours. Filters may name files after an `@`.
 local function options_of (value, depth)
    local kind = type(value)
+   room = room - 64 - (kind == "string" and #value or 0)
+   if room < 0 then error(("the options of native apps have %d bytes at most in a sandbox"):format(OPTIONS_MAX), 0) end
    if kind == "string" then
       if value:find("@", 1, true) then error("options of native apps have no `@` in a sandbox, which names files", 0) end
    elseif kind == "table" then
@@ -487,6 +495,7 @@ local function options_of (value, depth)
       local copy = {}
       for key, item in next, value do
          if type(key) ~= "string" and type(key) ~= "number" then error("options have names", 0) end
+         if type(key) == "string" then room = room - #key end
          copy[key] = options_of(item, depth + 1)
       end
       return copy
@@ -521,9 +530,21 @@ local function parts_of (c, level)
    return rawget(c, "apps"), rawget(c, "links")
 end
 
+local function is_name (name) return type(name) == "string" and #name <= NAME_MAX and name:find("^[%w_]+$") ~= nil end
+
+local function checked_link (spec, level)
+   if type(spec) ~= "string" then fail(level + 1, "a link is a text") end
+   -- Four names, and what is between them.
+   if #spec > 5 * NAME_MAX then fail(level + 1, "names of apps and ports have at most %d letters", NAME_MAX) end
+   for _, name in ipairs { config.parse_link(spec) } do
+      if #name > NAME_MAX then fail(level + 1, "names of apps and ports have at most %d letters: `%s`", NAME_MAX, name) end
+   end
+   return config.canonical_link(spec)
+end
+
 function configs.app (c, name, class, arg)
    local all = parts_of(c, 2)
-   if type(name) ~= "string" or not name:find("^[%w_]+$") then fail(2, "the name of an app has letters, digits and _") end
+   if not is_name(name) then fail(2, "the name of an app has letters, digits and _, and at most %d of them", NAME_MAX) end
    if type(class) ~= "table" then fail(2, "class must be a table") end
    if not tokens[class] then
       local ok, result = pcall(checked_arg, class, arg)
@@ -535,8 +556,7 @@ end
 
 function configs.link (c, spec)
    local _, all = parts_of(c, 2)
-   if type(spec) ~= "string" then fail(2, "a link is a text") end
-   rawset(all, config.canonical_link(spec), true)
+   rawset(all, checked_link(spec, 2), true)
 end
 
 local engine = { app_table = {}, link_table = {}, placement = {}, pull_npackets = app.pull_npackets, worker = app.worker, workers = app.workers,
@@ -583,10 +603,11 @@ end
 function engine.configure (c)
    local all, all_links = parts_of(c, 2)
    local new, count = config.new(), 0
+   room = OPTIONS_MAX
    for name, info in next, all do
       count = count + 1
       if count > APPS_MAX then fail(2, "a program in a sandbox has at most %d apps", APPS_MAX) end
-      if type(name) ~= "string" or not name:find("^[%w_]+$") or type(info) ~= "table" or type(rawget(info, "class")) ~= "table" then
+      if not is_name(name) or type(info) ~= "table" or type(rawget(info, "class")) ~= "table" then
          fail(2, "this is no app: config.app() adds one")
       end
       local token = tokens[info.class]
@@ -602,8 +623,7 @@ function engine.configure (c)
    for spec in next, all_links do
       count = count + 1
       if count > LINKS_MAX then fail(2, "a program in a sandbox has at most %d links", LINKS_MAX) end
-      if type(spec) ~= "string" then fail(2, "a link is a text") end
-      config.link(new, spec)
+      config.link(new, checked_link(spec, 2))
    end
    app.placement = {}
    for name, worker in next, engine.placement do
@@ -754,11 +774,13 @@ end
 
 -- Also as a method of strings.
 function string.dump () error("`string.dump` is not there in a sandbox", 2) end
+string.format, string.gsub = nested.format, nested.gsub
 getmetatable("").__metatable = "string"
 
 env.string, env.table, env.math = closed("string.", copy_of(string)), closed("table.", copy_of(table)), closed("math.", copy_of(math))
 env.bit, env.coroutine = closed("bit.", copy_of(bit)), closed("coroutine.", copy_of(coroutine))
-env.os = closed("os.", { clock = os.clock, time = os.time })
+env.coroutine.resume, env.coroutine.wrap, env.table.sort = nested.resume, nested.wrap, nested.sort
+env.os = closed("os.", { clock = os.clock, time = nested.time })
 env.config, env.engine, env.link, env.packet, env.timer = configs, engine, links, packets, timers
 local main = { parameters = {} }
 function main.exit (status) native.exit(type(status) == "number" and status % 256 or (status == false and 1 or 0)) end
@@ -815,7 +837,10 @@ local function chunk_of (text, name)
       name = chunk_name(file)
    end
    local chunk, why = compile((text:gsub("^#[^\n]*", "")), name, env)
-   if not chunk then error(why, 0) end
+   if not chunk then
+      native.not_lua()
+      error(why, 0)
+   end
    return chunk
 end
 
@@ -836,7 +861,8 @@ function sandbox.class (text, file, name)
    if type(class) ~= "table" then return nil end
    local wrapper = wrapper_of(class)
    local new = wrapper.new
-   return setmetatable({ new = function (_, arg) return new(nil, checked_arg(class, arg)) end }, { __index = wrapper })
+   local function check (arg) return checked_arg(class, arg) end
+   return setmetatable({ check = check, new = function (_, arg) return new(nil, check(arg)) end }, { __index = wrapper })
 end
 
 -- Garbage counts until it is collected: more often than usual.

@@ -1,10 +1,14 @@
 -- What `sluss snsh` does for each of its options, and its prompt.
+local native = require("core.native")
 local shell = {}
 
 -- Runs Lua text.
 function shell.eval (text)
    local chunk, why = loadstring(text, "=(command line)")
-   if not chunk then error(why, 0) end
+   if not chunk then
+      native.not_lua()
+      error(why, 0)
+   end
    chunk()
 end
 

@@ -13,7 +13,7 @@ use luajit::{
     LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
     lua_rawgeti, lua_settop,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,8 +50,9 @@ pub(super) struct Plan {
     at: Option<(Turn, usize)>,
     /// By account: packets that the app has taken from the free ones, less those that it has freed.
     pub(super) taken: Vec<i64>,
-    /// The accounts of apps.
+    /// The accounts of apps, and those of apps that are gone.
     accounts: HashMap<String, usize>,
+    closed: Vec<usize>,
     /// Who watches how long a step takes.
     pub(super) watch: Option<Arc<TurnWatch>>,
     /// Breaths since counters were committed.
@@ -73,10 +74,29 @@ impl Plan {
         if let Some(&account) = self.accounts.get(name) {
             return account;
         }
-        let account = self.taken.len();
-        self.taken.push(0);
+        // A step that runs may be one of an app that it has ended.
+        let closed = if self.at.is_none() { self.closed.pop() } else { None };
+        let account = closed.unwrap_or_else(|| {
+            self.taken.push(0);
+            self.taken.len() - 1
+        });
+        self.taken[account] = 0;
         self.accounts.insert(name.to_owned(), account);
         account
+    }
+
+    /// Closes the accounts of apps that are gone.
+    pub(super) fn keep_accounts(&mut self, is_there: impl Fn(&str) -> bool) {
+        let steps = [&self.pulls, &self.pushes, &self.ticks].into_iter().flatten();
+        let used: HashSet<usize> = steps.map(|step| step.account).collect();
+        let closed = &mut self.closed;
+        self.accounts.retain(|name, account| {
+            let stays = is_there(name) || used.contains(&*account);
+            if !stays {
+                closed.push(*account);
+            }
+            stays
+        });
     }
 
     /// Tells the watch the names of the steps.
@@ -458,5 +478,24 @@ impl Histogram {
             if seconds > 0.0 { ((seconds / self.minimum).ln() / self.growth).floor() + 1.0 } else { 0.0 };
         self.total.count += 1;
         self.buckets[bucket.clamp(0.0, 508.0) as usize] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_of_apps_that_are_gone_are_used_again() {
+        let mut plan = Plan::default();
+        for round in 0..1000 {
+            let kept = plan.account("kept");
+            plan.taken[kept] += 1;
+            let account = plan.account(&format!("app{round}"));
+            assert_eq!(plan.taken[account], 0);
+            plan.taken[account] = 7;
+            plan.keep_accounts(|name| name == "kept");
+        }
+        assert_eq!((plan.accounts.len(), plan.taken.len(), plan.taken[0]), (1, 2, 1000));
     }
 }

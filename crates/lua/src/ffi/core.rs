@@ -14,6 +14,7 @@ use engine::host::Host;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub(super) const STEP: usize = 1024;
 const POOL: usize = 64 * 1024;
 /// Bytes of memory from which counters, links and `dma_alloc` are served.
 const ARENA: usize = 2 << 20;
+/// A file in the folder of each engine, also of Snabb's.
+const MARK: &str = "engine/packets.freelist";
 /// What the process ends with when a turn of a sandboxed state cannot be ended: as when a program has raised an error.
 const FAILED: i32 = 1;
 
@@ -36,6 +39,8 @@ pub(crate) struct Core {
     pub(super) plan: Plan,
     /// What happened when a method raised an error: kept until somebody tells it.
     pub(super) failure: Option<Failure>,
+    /// Whether the error that is raised now says that a text is not Lua.
+    pub(super) is_not_lua: bool,
     pub(super) options: Options,
     /// The limits of a sandboxed state.
     pub(super) fence: Option<Fence>,
@@ -63,12 +68,15 @@ pub(crate) struct Core {
     /// Counters, and where each is published.
     published: Vec<(Published, *mut Counter)>,
     freelist_bytes: usize,
+    /// The lock by which processes of other PID namespaces see that the engine lives.
+    _held: fs::File,
 }
 
 impl Core {
     pub(crate) fn new(options: &Options) -> Result<Box<Self>, Error> {
         let shm_root = shm_root(options);
-        let own_name = own_name();
+        remove_dead(&shm_root);
+        let own_name = own_name(&shm_root);
         let folder = shm_root.join(&own_name).join("engine");
         let refused = |path: &Path| {
             let what = format!(
@@ -77,17 +85,19 @@ impl Core {
             );
             move |source| Error::System { what, source }
         };
-        remove_dead(&shm_root);
         fs::create_dir_all(&folder).map_err(refused(&shm_root))?;
         if let Some(group) = env::var_os("SLUSS_GROUP") {
             // A worker shares a folder with the process that has started it.
             let _ = std::os::unix::fs::symlink(group, folder.with_file_name("group"));
         }
         let bytes = size_of::<Freelist>();
-        let list = folder.join("packets.freelist");
+        let list = shm_root.join(&own_name).join(MARK);
         // Another engine of a process with this id may have left one.
         let _ = fs::remove_file(&list);
         let free: *mut Freelist = map(&list, bytes, Mode::Create).map_err(refused(&list))?.cast();
+        let held = fs::File::open(&list).map_err(refused(&list))?;
+        // Where there are no locks, the process id alone says that it lives.
+        let _ = held.try_lock();
         // SAFETY: it was mapped, of this size, a moment ago.
         unsafe { (*free).max = MAX_PACKETS as i32 };
         let shared = Shared {
@@ -114,6 +124,7 @@ impl Core {
             plan: Plan::default(),
             failures: 0,
             failure: None,
+            is_not_lua: false,
             options: options.clone(),
             fence: limits.map(Fence::new),
             packets_max: [options.packets, options.sandbox.as_ref().map(|sandbox| sandbox.packets)]
@@ -134,6 +145,7 @@ impl Core {
             released_links: Vec::new(),
             published: Vec::new(),
             freelist_bytes: bytes,
+            _held: held,
         });
         core.plan.watch = watch;
         // Apps may free packets before the engine has its counters.
@@ -370,28 +382,51 @@ fn shm_root(options: &Options) -> PathBuf {
     })
 }
 
-/// A name for an engine's folder that no other of this process has.
-fn own_name() -> String {
+/// A name for an engine's folder that no other of this process has, and no folder of anybody.
+fn own_name(root: &Path) -> String {
     static ENGINES: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
-    match ENGINES.fetch_add(1, Ordering::Relaxed) {
-        0 => pid.to_string(),
-        number => format!("{pid}-{number}"),
+    loop {
+        let name = match ENGINES.fetch_add(1, Ordering::Relaxed) {
+            0 => pid.to_string(),
+            number => format!("{pid}-{number}"),
+        };
+        let folder = root.join(&name);
+        if fs::symlink_metadata(&folder).is_err() || is_left(&folder) {
+            return name;
+        }
     }
 }
 
-/// Removes the folders of processes that are no more: one that was killed could not do so itself.
+/// Removes the folders of processes that are no more: one that was killed could not do so itself. What else is there stays, whatever its name.
 fn remove_dead(root: &Path) {
+    let Ok(device) = fs::metadata(root).map(|root| root.dev()) else { return };
+    if env::var_os("SNABB_SHM_KEEP").is_some() {
+        return;
+    }
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let pid = name
-            .to_str()
-            .and_then(|name| name.split('-').next()?.parse().ok())
-            .and_then(rustix::process::Pid::from_raw);
+        let pid = name.to_str().and_then(process_of).and_then(rustix::process::Pid::from_raw);
         let is_dead =
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH));
-        if is_dead && env::var_os("SNABB_SHM_KEEP").is_none() {
+        let is_folder = || entry.metadata().is_ok_and(|found| found.is_dir() && found.dev() == device);
+        if is_dead && is_folder() && is_left(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// The process of a folder by its name, `PID` or `PID-NUMBER`.
+fn process_of(name: &str) -> Option<i32> {
+    let (pid, number) = name.split_once('-').unwrap_or((name, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(pid) && is_number(number)).then_some(pid)?.parse().ok()
+}
+
+/// Whether a folder is an engine's that nobody holds.
+fn is_left(folder: &Path) -> bool {
+    let mark = folder.join(MARK);
+    let is_file = fs::symlink_metadata(&mark).is_ok_and(|mark| mark.is_file());
+    let is_held = |mark: fs::File| matches!(mark.try_lock(), Err(fs::TryLockError::WouldBlock));
+    is_file && fs::File::open(&mark).is_ok_and(|mark| !is_held(mark))
 }

@@ -7,9 +7,9 @@ use super::natives::Ends;
 use engine::host::{Hosted, Turn};
 use engine::{OptionValue, Roles};
 use luajit::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, c_int};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -140,6 +140,13 @@ functions! {
     exists = |call| {
         let exists = Path::new(&call.text(1, "a path")?).exists();
         call.push_bool(exists);
+        Ok(1)
+    };
+    // Which file it is, whatever its name: a text. Nothing if there is none, or no file.
+    file_id = |call| {
+        let file = fs::metadata(call.text(1, "a path")?);
+        let Some(file) = file.ok().filter(fs::Metadata::is_file) else { return Ok(0) };
+        call.push_text(format!("{}:{}", file.dev(), file.ino()).as_bytes());
         Ok(1)
     };
     // A file, a symbolic link, or a folder with all that is in it.
@@ -457,6 +464,12 @@ functions! {
         call.push_text(traceback.as_bytes());
         Ok(2)
     };
+    // The error that is raised next says that the program's text is not Lua.
+    not_lua = |call| {
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        unsafe { (*call.core).is_not_lua = true };
+        Ok(0)
+    };
     // The last error was told, and the program goes on.
     failure_told = |call| {
         // SAFETY: the engine lives; nobody else uses it in this call.
@@ -486,6 +499,22 @@ functions! {
         }
         call.push_number(before as f64);
         Ok(1)
+    };
+    // Takes a list of the apps that there are: the accounts of others are closed.
+    keep_accounts = |call| {
+        let mut names = HashSet::new();
+        // SAFETY: a table at index 1; each value is taken off the stack again.
+        unsafe {
+            for index in 1..=lua_objlen(call.state, 1) as c_int {
+                lua_rawgeti(call.state, 1, index);
+                names.insert(call.text(-1, "an app's name")?);
+                lua_settop(call.state, -2);
+            }
+        }
+        // SAFETY: the engine lives; nobody else uses it in this call.
+        let plan = unsafe { &mut (*call.core).plan };
+        plan.keep_accounts(|name| names.contains(name));
+        Ok(0)
     };
 }
 

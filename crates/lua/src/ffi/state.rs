@@ -129,6 +129,9 @@ impl State {
         // SAFETY: the engine lives, and nobody else uses it now.
         let core = unsafe { &mut *self.core };
         let seen = core.failure.take().unwrap_or_default();
+        if std::mem::take(&mut core.is_not_lua) {
+            return Error::Syntax(message);
+        }
         let message = match &core.fence {
             // Of this LuaJIT tells no place.
             Some(fence) if message == "not enough memory" => {

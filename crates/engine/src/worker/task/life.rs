@@ -62,19 +62,28 @@ impl Task {
 
     fn goes_down(&mut self, why: String) {
         self.outage.begin();
+        self.back_in = None;
         self.last_error = Some(why);
         self.counters.state.set(AppState::Down.code());
     }
 
+    /// Tells that the app runs again, when it has had a breath to fail in.
+    pub(in crate::worker) fn tell_of_return(&mut self, breath: u64) {
+        if self.back_in.is_some_and(|started| started != breath) {
+            self.back_in = None;
+            self.notifier.note("it runs again");
+        }
+    }
+
     /// Starts the app again, when it has been down for long enough.
-    pub(in crate::worker) fn restart_if_due(&mut self, now_ns: u64) {
+    pub(in crate::worker) fn restart_if_due(&mut self, now_ns: u64, breath: u64) {
         if !self.outage.is_over() {
             return;
         }
         self.counters.restarts.add(1);
         let config = self.config.clone();
         match self.start_again(&config, now_ns) {
-            Ok(()) => self.notifier.note("it runs again"),
+            Ok(()) => self.back_in = Some(breath),
             Err(error) => {
                 let why = error.to_string();
                 if self.last_error.as_ref() != Some(&why) {

@@ -64,6 +64,8 @@ pub(crate) struct Task {
     counters: Counters,
     measured: Measured,
     outage: Outage,
+    /// The breath after which it was started again, until it is told that it runs.
+    back_in: Option<u64>,
     last_error: Option<String>,
     /// The message of a panic when the app was asked something; the app is still there, and has to be taken down.
     complaint: Cell<Option<String>>,
@@ -107,6 +109,7 @@ impl Task {
             counters,
             measured: Measured::default(),
             outage: Outage::none(restarts),
+            back_in: None,
             last_error: None,
             complaint: Cell::new(None),
             tells_time: Cell::new(false),
@@ -214,6 +217,11 @@ impl Task {
 
     pub(crate) fn is_down(&self) -> bool {
         self.outage.is_on()
+    }
+
+    /// Whether it is down, or was so a moment ago.
+    pub(in crate::worker) fn is_looked_after(&self) -> bool {
+        self.is_down() || self.back_in.is_some()
     }
 
     pub(crate) fn state(&self) -> AppState {

@@ -2,6 +2,7 @@
 
 local engine = require("core.app")
 local link = require("core.link")
+local native = require("core.native")
 local packet = require("core.packet")
 local pcap = require("lib.pcap.pcap")
 
@@ -9,12 +10,18 @@ local M = {}
 
 -- Sends the packets of a capture, of any format that lib.pcap.pcap reads, to `output`. `done` is true when all are sent.
 local PcapReader = {}
+-- By reader: its file, and how it is called.
+local read = setmetatable({}, { __mode = "k" })
 PcapReader.__index = PcapReader
 M.PcapReader = PcapReader
 
 function PcapReader:new (name)
-   return setmetatable({ next_packet = pcap.reader(name), done = false }, self)
+   local o = setmetatable({ next_packet = pcap.reader(name), done = false }, self)
+   read[o] = { name = name, file = native.file_id(name) }
+   return o
 end
+
+function PcapReader:stop () read[self] = nil end
 
 function PcapReader:pull ()
    local o = assert(self.output.output, "PcapReader: no output")
@@ -31,22 +38,40 @@ function PcapReader:pull ()
 end
 
 -- Writes the packets that come in at `input` to a capture. The argument is its name, or { name, mode }, with a mode of io.open(), "w" by
--- default; a file that is appended to keeps its header.
+-- default; a file that is appended to keeps its header. One that a PcapReader reads is refused.
 local PcapWriter = {}
 PcapWriter.__index = PcapWriter
 M.PcapWriter = PcapWriter
+
+-- Opens the file, which may empty it.
+local function begin (self)
+   if self.file then return end
+   local id = native.file_id(self.name)
+   for _, reader in pairs(read) do
+      if id and reader.file == id then
+         error(("PcapWriter: %s is the file that a PcapReader reads, as %s: it would be lost"):format(self.name, reader.name), 0)
+      end
+   end
+   local file = assert(io.open(self.name, self.mode))
+   if file:seek("end") == 0 or self.mode:match("^w") then pcap.write_file_header(file) end
+   self.file = file
+end
 
 function PcapWriter:new (arg)
    local name, mode = arg, "w"
    if type(arg) == "table" then
       name, mode = arg[1], arg[2] or mode
    end
-   local file = assert(io.open(name, mode))
-   if file:seek("end") == 0 or mode:match("^w") then pcap.write_file_header(file) end
-   return setmetatable({ file = file }, self)
+   local o = setmetatable({ name = name, mode = mode }, self)
+   -- What is there waits until all apps have been started, and with them the readers.
+   if native.file_id(name) then assert(io.open(name, "a")):close() else begin(o) end
+   return o
 end
 
+function PcapWriter:link () begin(self) end
+
 function PcapWriter:push ()
+   begin(self)
    local i, file = self.input.input, self.file
    local n = link.nreadable(i)
    if n == 0 then return end
@@ -59,7 +84,8 @@ function PcapWriter:push ()
 end
 
 function PcapWriter:stop ()
-   self.file:close()
+   if not self.file then pcall(begin, self) end
+   if self.file then self.file:close() end
 end
 
 return M
