@@ -618,8 +618,7 @@ impl Judge {
         let generation = self.generation;
         let state = self.states.of(sight.slot);
         state.note(verdict, generation);
-        if goes_on {
-            state.accept(sight.direction);
+        if goes_on && self.states.accept(sight.slot, sight.direction, sight.outer) {
             let speaks = tag.protocol;
             if speaks == Protocol::FTP_CONTROL.number() || speaks == Protocol::SIP.number() {
                 self.note_announced(packet, sight, speaks);
@@ -748,11 +747,17 @@ impl Judge {
     #[inline]
     fn facts(&mut self, way: Way, tag: &Tag) -> Facts {
         let Tag { protocol, master, packets, name, risks, .. } = *tag;
-        let related = tag.related.and_then(|slot| self.states.get(slot));
-        let is_related = related.is_some_and(|state| state.has_accepted());
         let (state, from, own) = match tag.sight {
             None => (state::INVALID, 0, 0),
+            // In other tunnels, neither end sends packets of the flow.
+            Some(sight) if self.states.is_elsewhere(sight.slot, sight.outer) => {
+                (state::INVALID, 0, self.states.of(sight.slot).own())
+            }
             Some(sight) => {
+                let is_related = tag.related.is_some_and(|slot| {
+                    self.states.get(slot).is_some_and(|state| state.has_accepted())
+                        && !self.states.is_elsewhere(slot, sight.outer)
+                });
                 let flow = self.states.of(sight.slot);
                 let state = if !sight.counts {
                     state::INVALID

@@ -142,6 +142,8 @@ pub struct Sighting {
     pub is_full: bool,
     /// Of a segment of TCP: whether it counts. See [`flow::Seen::counts`].
     pub counts: bool,
+    /// The tunnels that it came in; 0 without. See [`flow::Decoded::outer`].
+    pub outer: u32,
     /// Where what the packet says begins and ends, in its bytes.
     pub payload: (u32, u32),
 }
@@ -436,8 +438,8 @@ impl Spy {
             look.count = look.count.saturating_add(1);
             let payload = decoded.payload();
             let payload = (payload.start as u32, payload.end as u32);
-            let direction = decoded.direction;
-            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, payload });
+            let (direction, outer) = (decoded.direction, decoded.outer);
+            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, outer, payload });
             tags[first + at] = Tag { sight, ..tag(look, names) };
             if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
                 && let Some((key, _)) = decoded.quoted(packets[at].frame)
