@@ -214,7 +214,18 @@ fn errors_about_flows_are_related_to_them() {
     let policy = rules("state related => accept\nudp => accept");
     let flow = udp("10.0.0.9:9", "10.0.0.2:53");
     assert_eq!(letters(&policy, &[error.clone(), flow.clone(), error.clone()]), "daa");
-    assert_eq!(letters(&policy, &[flow, tunnelled]), "ad", "by way of another host");
+    assert_eq!(letters(&policy, &[flow.clone(), tunnelled]), "ad", "by way of another host");
+    // To the other end of the flow, or to who has no part in it.
+    for host in ["10.0.0.2", "10.0.0.8"] {
+        let error = format!("eth / ip4(src=10.0.0.7, dst={host}) / icmp(type=3, code=3) / hex({quoted})");
+        assert_eq!(letters(&policy, &[flow.clone(), frame(&error)]), "ad", "{host}");
+    }
+    let flow6 = "ip6(src=2001:db8::9, dst=2001:db8::2) / udp(sport=9, dport=53) / hex(00 01 02)";
+    for (host, expected) in [("2001:db8::9", "aa"), ("2001:db8::2", "ad"), ("2001:db8::8", "ad")] {
+        let error = format!("eth / ip6(src=2001:db8::7, dst={host}) / icmp6(type=1, code=4) / {flow6}");
+        let frames = [frame(&format!("eth / {flow6}")), frame(&error)];
+        assert_eq!(letters(&policy, &frames), expected, "{host}");
+    }
     let policy = rules("state related => accept\nudp and flow_count > 1 => accept");
     assert_eq!(
         letters(&policy, &[udp("10.0.0.9:9", "10.0.0.2:53"), error]),

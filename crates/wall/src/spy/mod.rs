@@ -442,7 +442,9 @@ impl Spy {
             let sight = Some(Sighting { slot, direction, is_new, is_full, counts, outer, payload });
             tags[first + at] = Tag { sight, ..tag(look, names) };
             if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
-                && let Some((key, _)) = decoded.quoted(packets[at].frame)
+                && let Some((key, quoted)) = decoded.quoted(packets[at].frame)
+                // An error goes to who has sent what it quotes.
+                && decoded.key.dst(direction).ip() == key.src(quoted).ip()
             {
                 quotes.push((first + at, key));
             }
