@@ -11,6 +11,7 @@
 //! | `flows_created`, `flows_now` | count flows that began, and those that are there |
 //! | `flows_idle`, `flows_closed`, `flows_active`, `flows_evicted` | count flows that ended, by reason; `flows_evicted` made room for others |
 //! | `identified_own`, `identified_ndpi`, `unidentified` | count flows by who has identified them; the last of those that are over |
+//! | `names_lost` | counts flows with names that there was no room for, which their records lack |
 //! | `no_flow` | counts packets that belong to no flow, such as ARP, broken ones, and fragments whose first is not known |
 //! | `ndpi_packets` | counts packets handed to nDPI |
 //! | `ndpi_full`, `ndpi_too_long`, `ndpi_quarantined` | count packets that nDPI did not get: its ring was full, they are longer than 1952 bytes, or one of their flow has broken it; they went on all the same |
@@ -199,6 +200,7 @@ struct Counters {
     own: Counter,
     ndpi: Counter,
     unidentified: Counter,
+    names_lost: Counter,
     no_flow: Counter,
     ndpi_packets: Counter,
     ndpi_full: Counter,
@@ -222,6 +224,7 @@ impl Counters {
             own: counter("identified_own"),
             ndpi: counter("identified_ndpi"),
             unidentified: counter("unidentified"),
+            names_lost: counter("names_lost"),
             no_flow: counter("no_flow"),
             ndpi_packets: counter("ndpi_packets"),
             ndpi_full: counter("ndpi_full"),
@@ -244,6 +247,7 @@ impl Counters {
         self.own.set(identified.tier1);
         self.ndpi.set(identified.ndpi);
         self.unidentified.set(identified.nobody);
+        self.names_lost.set(spy.names_lost());
         self.no_flow.set(flows.packets - flows.in_flows);
         if let Some((worker, unasked)) = spy.tier2() {
             self.ndpi_packets.set(worker.submitted);

@@ -22,6 +22,7 @@
 //! | `flows_now`, `flows_created`, `flows_evicted` | flows that are there; that began; that made room for others |
 //! | `announced`, `announcements_refused` | connections that FTP or SIP have announced and that have not come; counts announcements that do not count |
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
+//! | `names_lost` | counts flows with names that there was no room for: rules know them until the policy is another, records do not |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
 //!
 //! Both directions go through one table of flows. What the policy may say, and what it means: [`policy`](crate::policy), [`judge`](crate::judge).
@@ -161,6 +162,7 @@ struct Counters {
     announcements_refused: Counter,
     own: Counter,
     ndpi: Counter,
+    names_lost: Counter,
     ndpi_restarts: Counter,
 }
 
@@ -191,6 +193,7 @@ impl Counters {
             announcements_refused: setup.counter("announcements_refused"),
             own: setup.counter("identified_own"),
             ndpi: setup.counter("identified_ndpi"),
+            names_lost: setup.counter("names_lost"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
         }
     }
@@ -368,6 +371,7 @@ impl Running {
         self.counters.announcements_refused.set(refused);
         self.counters.own.set(spy.identified().tier1);
         self.counters.ndpi.set(spy.identified().ndpi);
+        self.counters.names_lost.set(spy.names_lost());
         if let Some((worker, _)) = spy.tier2() {
             self.counters.ndpi_restarts.set(worker.respawns);
         }

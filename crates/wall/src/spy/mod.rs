@@ -283,6 +283,12 @@ impl Spy {
         self.books.counts
     }
 
+    /// How many flows gave names that there was no room for: their records lack them, and another [`Spy::set_namer`] does not know them.
+    #[must_use]
+    pub fn names_lost(&self) -> u64 {
+        self.books.store.full
+    }
+
     /// What tier 1 holds.
     #[must_use]
     pub fn tier1_usage(&self) -> tier1::Usage {
