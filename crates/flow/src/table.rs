@@ -334,7 +334,7 @@ impl<V> Table<V> {
     }
 
     /// Looks at the next `buckets` buckets, around and around, and removes the flows that are over. Asked are those not seen for `idle_ns` by their ages,
-    /// which are good to 67 ms, and, as these wrap, those not seen for long may be asked one sweep later.
+    /// which are good to 67 ms, or for 18 minutes. As ages wrap, and tell of 27 minutes at most, those not seen for longer may be asked up to half an hour later.
     pub fn sweep<W>(
         &mut self,
         now_ns: u64,
@@ -344,7 +344,8 @@ impl<V> Table<V> {
         mut ended: impl FnMut(Key, V, W),
     ) {
         let now = clock(now_ns);
-        let least = u16::try_from(idle_ns >> TICK_SHIFT).unwrap_or(CLOCK).min(CLOCK);
+        // No age is higher than three quarters of the clock; a sweep must come by while it is between.
+        let least = u16::try_from(idle_ns >> TICK_SHIFT).unwrap_or(CLOCK).min(CLOCK / 2);
         for _ in 0..buckets.min(self.buckets.len()) {
             let bucket = self.sweep_at;
             self.sweep_at = (bucket + 1) & (self.buckets.len() - 1);

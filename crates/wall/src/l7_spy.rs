@@ -178,7 +178,7 @@ impl L7Spy {
 const BURST: usize = 64;
 /// The same on captures, where each burst waits for nDPI once: all that a link holds.
 const BURST_THAT_WAITS: usize = engine::link::CAPACITY;
-/// How often nDPI is listened to while no packets come, in nanoseconds.
+/// How often nDPI is listened to while no packets come, and flows are ended that have timed out, in nanoseconds.
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 
 /// A running `l7_spy`.
@@ -190,6 +190,8 @@ pub struct Running {
     without_ndpi: Option<String>,
     waits: bool,
     now_ns: u64,
+    /// When flows were looked at last that may have timed out.
+    rested_ns: u64,
 }
 
 #[derive(Debug)]
@@ -303,6 +305,7 @@ impl Class for L7Spy {
             without_ndpi,
             waits: self.wait,
             now_ns: setup.now_ns,
+            rested_ns: setup.now_ns,
         })
     }
 }
@@ -327,7 +330,12 @@ impl App for Running {
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
-        if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
+        let quiet_ns = io.now_ns.saturating_sub(self.now_ns);
+        if io.now_ns.saturating_sub(self.rested_ns) >= LISTEN_EVERY_NS {
+            self.rested_ns = io.now_ns;
+            self.spy.rest(quiet_ns);
+        }
+        if quiet_ns >= LISTEN_EVERY_NS {
             self.spy.poll();
         }
         self.spy.tell_open();

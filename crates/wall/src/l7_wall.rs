@@ -78,7 +78,7 @@ pub struct L7Wall {
 
 /// Packets that are judged together.
 const BURST: usize = 64;
-/// How often nDPI is listened to while no packets come, in nanoseconds.
+/// How often nDPI is listened to while no packets come, and flows are ended that have timed out, in nanoseconds.
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 /// How often counts and events are handed over, in nanoseconds: those of thousands of rules are copied.
 const TELL_EVERY_NS: u64 = 50_000_000;
@@ -129,7 +129,8 @@ pub struct Running {
     counters: Counters,
     without_ndpi: Option<String>,
     now_ns: u64,
-    /// When counts were told last.
+    /// When flows were looked at last that may have timed out, and when counts were told.
+    rested_ns: u64,
     told_ns: u64,
     /// Packets that wait, and when they were judged again last.
     holding: Holding,
@@ -249,6 +250,7 @@ impl Class for L7Wall {
             counters: Counters::new(setup),
             without_ndpi,
             now_ns: setup.now_ns,
+            rested_ns: setup.now_ns,
             told_ns: setup.now_ns,
             holding: Holding::default(),
             judged_again_ns: setup.now_ns,
@@ -291,7 +293,12 @@ impl App for Running {
 
     fn tick(&mut self, io: &mut Io<'_>) {
         self.take_policy();
-        let is_quiet = io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS;
+        let quiet_ns = io.now_ns.saturating_sub(self.now_ns);
+        let is_quiet = quiet_ns >= LISTEN_EVERY_NS;
+        if io.now_ns.saturating_sub(self.rested_ns) >= LISTEN_EVERY_NS {
+            self.rested_ns = io.now_ns;
+            self.judge.spy_mut().rest(quiet_ns);
+        }
         if is_quiet {
             self.judge.spy_mut().poll();
         }

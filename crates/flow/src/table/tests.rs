@@ -140,6 +140,22 @@ proptest! {
 }
 
 #[test]
+fn what_ends_after_hours_is_asked_about() {
+    const MINUTE: u64 = 60_000_000_000;
+    let mut table: Table<u32> = table(10);
+    let key = key(1);
+    table.find_or_insert(&key, table.hash(&key), 0, || 1);
+    let mut swept = |now_ns, idle_ns| {
+        let mut count = 0;
+        table.sweep(now_ns, idle_ns, usize::MAX, |_| Some(()), |_, _, ()| count += 1);
+        count
+    };
+    assert_eq!(swept(10 * MINUTE, 60 * MINUTE), 0);
+    // The clock of ages has gone around once.
+    assert_eq!(swept(60 * MINUTE, u64::MAX), 1);
+}
+
+#[test]
 fn half_full_tables_lose_nothing() {
     let flows = if cfg!(miri) { 500 } else { 100_000 };
     let mut table: Table<u32> = table(flows);

@@ -502,6 +502,16 @@ impl Spy {
         );
     }
 
+    /// Ends flows that have timed out, so long after the last packet. As [`Tracker::rest`]; of captures, whose packets alone tell the time, nothing ends.
+    pub fn rest(&mut self, quiet_ns: u64) {
+        if self.waits {
+            return;
+        }
+        let Spy { tracker, tier1, asker, books, .. } = self;
+        tracker.rest(quiet_ns, |ended| books.end(ended, tier1, asker.as_mut(), false));
+        self.books.hand_over();
+    }
+
     /// Takes note of answers, when no packets come.
     pub fn poll(&mut self) {
         self.listen(false);
