@@ -508,7 +508,7 @@ impl<V> Table<V> {
         // A way is needed in one of these two, or any slot is.
         // PERF: where one in fifty flows at most is not protected, the search would mostly be long, or in vain: 26 ns of each packet where every flow is new. So many
         // places the protected ones leave to others then.
-        let is_scarce = (self.len() - self.protected) < self.len() / 50;
+        let is_scarce = self.len().saturating_sub(self.protected) < self.len() / 50;
         let next = if both_full || is_scarce { 0 } else { 64 };
         let others = [second].into_iter().chain((1..=next).map(|step| (first + step) & mask));
         let mut best = mine;
@@ -520,7 +520,7 @@ impl<V> Table<V> {
             }
             best = best.or(found);
         }
-        let rest = || (65..=mask).find_map(|step| oldest((first + step) & mask));
+        let rest = || (next + 1..=mask).find_map(|step| oldest((first + step) & mask));
         // Some bucket has a flow: where no slot is free, all are in use.
         best.or_else(rest).map_or(Place { bucket: first, way: 0 }, |(_, place)| place)
     }
