@@ -88,9 +88,10 @@ impl FlowState {
         self.policy = policy as u16;
     }
 
-    /// What became of its last packet, and whether the policy of this number has said so.
-    pub(super) fn last(&self, policy: u32) -> Option<(Verdict, bool)> {
-        Some((unpacked(self.last)?, self.policy == policy as u16))
+    /// What became of its last packet, and whether one of the policies from the first of these numbers to the second, which is the last, has said so.
+    pub(super) fn last(&self, (since, policy): (u32, u32)) -> Option<(Verdict, bool)> {
+        let age = (policy as u16).wrapping_sub(self.policy);
+        Some((unpacked(self.last)?, u32::from(age) <= policy.wrapping_sub(since)))
     }
 
     /// A packet of this direction goes on.
@@ -282,13 +283,19 @@ mod tests {
         let mut bases = vec![Basis::Default, Basis::Undecided, Basis::Held, Basis::NotIp, Basis::Rule(0)];
         bases.extend([Basis::Rule(100_000)].into_iter().chain(Fault::ALL.map(Basis::Fault)));
         let mut state = FlowState::default();
-        assert_eq!(state.last(0), None);
+        assert_eq!(state.last((0, 0)), None);
         for basis in bases {
             for action in [Action::Accept, Action::Reject, Action::Drop] {
                 let verdict = Verdict { action, basis };
                 state.note(verdict, 70_000);
-                assert_eq!(state.last(70_000), Some((verdict, true)));
-                assert_eq!(state.last(70_001), Some((verdict, false)));
+                for (since, policy, is_current) in [
+                    (70_000, 70_000, true),
+                    (70_000, 70_009, true),
+                    (70_001, 70_001, false),
+                    (70_001, 70_009, false),
+                ] {
+                    assert_eq!(state.last((since, policy)), Some((verdict, is_current)));
+                }
             }
         }
     }

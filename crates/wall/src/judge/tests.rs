@@ -309,6 +309,32 @@ fn another_policy_keeps_flows() {
 }
 
 #[test]
+fn rules_that_are_written_the_same_go_on() {
+    let text = |limit: &str, rest: &str| {
+        rules(&format!("{rest}src host 10.0.0.1 and limit {limit} => accept\nudp => reject\nudp => reject"))
+    };
+    let frames: Vec<Vec<u8>> = [1, 1, 9].map(|host| udp(&format!("10.0.0.{host}:1"), "10.0.0.2:2")).into();
+    let counted = |judge: &Judge| judge.counts().rules.iter().map(|count| count.packets).collect::<Vec<_>>();
+    let mut judge = judge(&text("1/h", ""));
+    assert_eq!(letters_in(&mut judge, &frames, Way::default(), 9), "arr");
+    assert_eq!(counted(&judge), [1, 2, 0]);
+    let mut is_accepted = |text: &str| {
+        judge.set_policy(Arc::new(Policy::read(text, Path::new("")).unwrap()));
+        let before = counted(&judge);
+        let packet =
+            Packet { frame: &frames[0], linktype: LinkType::EN10MB, time_ns: 9 * SECOND, wire_len: 60 };
+        let mut verdicts = [Verdict::NONE];
+        judge.burst(&[packet], Way::default(), &mut verdicts);
+        (before, verdicts[0].action == Action::Accept)
+    };
+    // Another rule with a limit before it; the same text; another rate.
+    let other = text("1/h", "udp and src host 10.0.0.7 and limit 1/h => accept\n");
+    assert_eq!(is_accepted(&other), (vec![0, 1, 2, 0], false));
+    assert_eq!(is_accepted(&other), (vec![0, 1, 3, 0], false));
+    assert_eq!(is_accepted(&text("9/h", "")), (vec![0, 4, 0], true));
+}
+
+#[test]
 fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
     let text = |full: &str| {
         format!("rules = 'state {{new, established}} => accept'\nflows.max = 2\nfail.table_full = '{full}'")
