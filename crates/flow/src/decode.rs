@@ -15,6 +15,7 @@
 
 use std::net::IpAddr;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use wire::LinkType;
 use wire::bytes::{array_at, u8_at, u16_at, u32_at};
@@ -26,7 +27,7 @@ use wire::transport::{Icmp, Tcp, TcpFlags, Udp, icmp_may_be_error, icmpv6_may_be
 use wire::tunnel::Tunnel;
 use wire::vlan::Vlan;
 
-use crate::key::{Direction, End, Key, Scope};
+use crate::key::{Direction, End, Key, Scope, Secret};
 
 /// Why a packet belongs to no flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +123,9 @@ pub struct Decoded {
     pub(crate) fragment_protocol: u8,
     /// What the header says, if it is TCP and no later fragment.
     pub tcp: Segment,
+    /// Of a packet in tunnels, a number for their kinds and the addresses around it, the same both ways, which nobody outside of this process can foresee; 0 of
+    /// one in none. The key has nothing of that.
+    pub outer: u32,
     ip: (u32, u32),
     transport: u32,
     payload: (u32, u32),
@@ -137,6 +141,7 @@ impl Decoded {
         fragment_id: 0,
         fragment_protocol: 0,
         tcp: Segment { seq: 0, ack: 0, window: 0, flags: 0, scale: None },
+        outer: 0,
         ip: (0, 0),
         transport: 0,
         payload: (0, 0),
@@ -282,7 +287,7 @@ pub(crate) fn plain(linktype: LinkType, frame: &[u8], decoded: &mut Decoded) -> 
     };
     let (src, dst) = ((word(IP + 12), half(TRANSPORT)), (word(IP + 16), half(TRANSPORT + 2)));
     decoded.direction = decoded.key.set_v4(src, dst, number);
-    (decoded.part, decoded.is_cut) = (Part::Whole, false);
+    (decoded.part, decoded.is_cut, decoded.outer) = (Part::Whole, false, 0);
     (decoded.fragment_id, decoded.fragment_protocol) = (0, 0);
     decoded.ip = (IP as u32, end as u32);
     decoded.transport = TRANSPORT as u32;
@@ -303,6 +308,7 @@ struct Datagram {
     ip: (usize, usize),
     transport: usize,
     is_cut: bool,
+    outer: u32,
 }
 
 /// Whole TCP and UDP packets over IP and Ethernet, with up to two VLANs and no tunnel; `None` for all else.
@@ -360,6 +366,7 @@ fn fast(frame: &[u8], decoded: &mut Decoded) -> Option<()> {
         ip: (off, off + total_len),
         transport: off + header_len,
         is_cut: false,
+        outer: 0,
     };
     with_transport(frame, datagram, decoded).ok()
 }
@@ -412,6 +419,7 @@ fn slow(linktype: LinkType, frame: &[u8], decoded: &mut Decoded) -> Result<(), N
         ip: (off, end),
         transport: transport.min(end),
         is_cut: stated > captured,
+        outer: outer_number(frame, &layers, network),
     };
     with_transport(frame, datagram, decoded)
 }
@@ -465,6 +473,33 @@ fn vni(layers: &Layers, network: &Layer) -> u32 {
     around.filter(is_network).last().map_or(0, |layer| layer.id)
 }
 
+/// See [`Decoded::outer`].
+fn outer_number(frame: &[u8], layers: &Layers, network: &Layer) -> u32 {
+    // Who could choose addresses that come to the number of another tunnel would be taken for it.
+    static SECRET: LazyLock<Secret> = LazyLock::new(Secret::random);
+    if layers.tunnels() == 0 {
+        return 0;
+    }
+    let mut number = 0_u64;
+    for layer in layers.iter().take_while(|layer| layer.off < network.off) {
+        let word = match layer.kind {
+            LayerKind::Ipv4 | LayerKind::Ipv6 => {
+                let Some(ip) = frame.get(usize::from(layer.off)..).and_then(IpPacket::new) else { continue };
+                let scope = Scope { is_v6: ip.src.is_ipv6(), protocol: ip.protocol, ..Scope::default() };
+                Key::of(End::of(ip.src, 0), End::of(ip.dst, 0), scope).0.hash(&SECRET)
+            }
+            LayerKind::Gre | LayerKind::Vxlan | LayerKind::VxlanGpe | LayerKind::Geneve | LayerKind::Gtpu => {
+                layer.kind as u64
+            }
+            _ => continue,
+        };
+        // 2^64 by the golden ratio: each word reaches all bits, and their order counts.
+        number = (number ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+    // A tunnel in which nothing is read is the datagram around it, and in none.
+    if number == 0 { 0 } else { (number as u32).max(1) }
+}
+
 fn has_ports(number: u8) -> bool {
     use protocol::{DCCP, SCTP, TCP, UDP, UDPLITE};
     matches!(number, TCP | UDP | SCTP | DCCP | UDPLITE)
@@ -514,7 +549,7 @@ fn with_transport(frame: &[u8], datagram: Datagram, decoded: &mut Decoded) -> Re
     }
     (src.port, dst.port) = (src_port, dst_port);
     decoded.direction = decoded.key.set(src, dst, scope);
-    (decoded.part, decoded.is_cut) = (part, datagram.is_cut);
+    (decoded.part, decoded.is_cut, decoded.outer) = (part, datagram.is_cut, datagram.outer);
     (decoded.fragment_id, decoded.fragment_protocol) = (datagram.fragment_id, datagram.fragment_protocol);
     decoded.ip = (ip.0 as u32, ip.1 as u32);
     decoded.transport = transport as u32;

@@ -334,7 +334,7 @@ impl<V> Table<V> {
     }
 
     /// Looks at the next `buckets` buckets, around and around, and removes the flows that are over. Asked are those not seen for `idle_ns` by their ages,
-    /// which are good to 67 ms, and, as these wrap, those not seen for long may be asked one sweep later.
+    /// which are good to 67 ms, or for 18 minutes. As ages wrap, and tell of 27 minutes at most, those not seen for longer may be asked up to half an hour later.
     pub fn sweep<W>(
         &mut self,
         now_ns: u64,
@@ -344,7 +344,8 @@ impl<V> Table<V> {
         mut ended: impl FnMut(Key, V, W),
     ) {
         let now = clock(now_ns);
-        let least = u16::try_from(idle_ns >> TICK_SHIFT).unwrap_or(CLOCK).min(CLOCK);
+        // No age is higher than three quarters of the clock; a sweep must come by while it is between.
+        let least = u16::try_from(idle_ns >> TICK_SHIFT).unwrap_or(CLOCK).min(CLOCK / 2);
         for _ in 0..buckets.min(self.buckets.len()) {
             let bucket = self.sweep_at;
             self.sweep_at = (bucket + 1) & (self.buckets.len() - 1);
@@ -507,7 +508,7 @@ impl<V> Table<V> {
         // A way is needed in one of these two, or any slot is.
         // PERF: where one in fifty flows at most is not protected, the search would mostly be long, or in vain: 26 ns of each packet where every flow is new. So many
         // places the protected ones leave to others then.
-        let is_scarce = (self.len() - self.protected) < self.len() / 50;
+        let is_scarce = self.len().saturating_sub(self.protected) < self.len() / 50;
         let next = if both_full || is_scarce { 0 } else { 64 };
         let others = [second].into_iter().chain((1..=next).map(|step| (first + step) & mask));
         let mut best = mine;
@@ -519,7 +520,7 @@ impl<V> Table<V> {
             }
             best = best.or(found);
         }
-        let rest = || (65..=mask).find_map(|step| oldest((first + step) & mask));
+        let rest = || (next + 1..=mask).find_map(|step| oldest((first + step) & mask));
         // Some bucket has a flow: where no slot is free, all are in use.
         best.or_else(rest).map_or(Place { bucket: first, way: 0 }, |(_, place)| place)
     }

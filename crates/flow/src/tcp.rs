@@ -8,8 +8,9 @@
 //! ```
 //!
 //! A segment counts if its first byte lies within a window of what its sender has sent, on either side. What was sent is known by the segments
-//! themselves, and by acknowledgements of the other end, so that lost packets of a capture do no lasting harm. Others, such as a forged RST or FIN, change
-//! nothing. Windows are rounded up to powers of two, and are at least 64 KiB. Of a connection without SYN the scale is not known, and the largest is taken.
+//! themselves, and by acknowledgements of the other end, so that lost packets of a capture do no lasting harm. Before SYN is answered, what the other end sends must
+//! acknowledge it, but for a SYN of its own. Others, such as a forged RST or FIN, change nothing. Windows are rounded up to powers of
+//! two, and are at least 64 KiB. Of a connection without SYN the scale is not known, and the largest is taken.
 
 use crate::decode::{Segment, is_syn};
 use crate::key::Direction;
@@ -147,11 +148,19 @@ impl Tcp {
         use TcpState::{Closed, ClosingDown, ClosingUp, Established, None, Reset, SynReceived, SynSent};
         let (flags, state) = (segment.flags, self.state());
         let is_syn_ack = flags & TcpFlags::SYN != 0 && flags & TcpFlags::ACK != 0;
+        let is_answer = flags & TcpFlags::ACK != 0 && segment.ack == self.next[self.initiator().index()];
+        let is_back = direction != self.initiator();
         if state == None {
             self.begin(direction, segment, is_syn_ack);
-        } else if is_syn_ack && state == SynSent && segment.ack != self.next[self.initiator().index()] {
-            // It answers another SYN.
-            return false;
+        } else if state == SynSent && !is_answer {
+            if is_syn_ack || is_back && flags & TcpFlags::RST != 0 {
+                // It answers another SYN, or none (RFC 9293, 3.10.7.3).
+                return false;
+            }
+            if is_back && flags & TcpFlags::SYN == 0 {
+                // Of an older connection, which the other end still has: its numbers are none of this one (RFC 9293, 3.5.1).
+                return true;
+            }
         }
         let sequence_len =
             len + u32::from(flags & TcpFlags::SYN != 0) + u32::from(flags & TcpFlags::FIN != 0);
@@ -304,6 +313,20 @@ mod tests {
             (Down, SYN | ACK, 9, 99, 0, SynSent),
             (Down, SYN | ACK, 9, 8, 0, SynReceived),
         ]);
+        // Nor do a forged reset, and numbers of an older connection.
+        let tcp = walk(&[
+            (Up, SYN, 7, 0, 0, SynSent),
+            (Down, RST, 0, 0, 0, SynSent),
+            (Down, RST, 0, 8, 0, SynSent),
+            (Down, RST | ACK, 0, 9, 0, SynSent),
+            (Down, ACK, 1 << 30, 99, 10, SynSent),
+        ]);
+        let (mut refused, mut forged, mut open) = (tcp, tcp, tcp);
+        assert!(!forged.observe(Down, &segment(RST | ACK, 0, 9), 0) && forged == tcp);
+        assert!(refused.observe(Down, &segment(RST | ACK, 0, 8), 0) && refused.state() == Reset);
+        assert!(open.observe(Down, &segment(SYN | ACK, 9, 8), 0) && open.state() == SynReceived);
+        // Who has begun may give up.
+        walk(&[(Up, SYN, 7, 0, 0, SynSent), (Up, RST, 8, 0, 0, Reset)]);
     }
 
     #[test]

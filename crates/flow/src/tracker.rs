@@ -29,6 +29,8 @@ const UNDER_WAY: usize = 4 * BATCH;
 const SWEEP_NS: u64 = 4 * SECOND;
 /// Buckets swept for each packet at most.
 const SWEEP_PER_PACKET: usize = 2;
+/// Buckets swept at most when few packets come: some 10 us.
+const SWEEP_AT_REST: usize = 1024;
 
 /// A packet to look at.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +182,8 @@ impl<V: Default> Tracker<V> {
             midstream: settings.midstream,
             checks_resets: settings.checks_resets,
             now_ns: 0,
-            swept_ns: 0,
+            // The first packet says when the first sweep begins.
+            swept_ns: u64::MAX,
             counters: Counters::default(),
         })
     }
@@ -294,11 +297,18 @@ impl<V: Default> Tracker<V> {
         self.now_ns = packets.last().map_or(self.now_ns, |packet| packet.time_ns);
         self.counters.packets += packets.len() as u64;
         self.counters.in_flows += packets.len() as u64 - without;
-        self.sweep(packets.len(), &mut ended);
+        self.sweep(self.now_ns, SWEEP_PER_PACKET * packets.len(), &mut ended);
     }
 
-    /// Ends flows that have timed out, of so many buckets of the table, where the last call has stopped. [`Tracker::burst`] does some of this work by
-    /// itself; this is for times without packets.
+    /// Ends flows that have timed out, so long after the last packet. [`Tracker::burst`] does this work by itself, a little for each packet; this is for times in
+    /// which few come, or none, and is to be called a hundred times a second.
+    pub fn rest(&mut self, quiet_ns: u64, mut ended: impl FnMut(Ended<V>)) {
+        if !self.table.is_empty() {
+            self.sweep(self.now_ns.saturating_add(quiet_ns), SWEEP_AT_REST, &mut ended);
+        }
+    }
+
+    /// Ends flows that have timed out by this time, of so many buckets of the table, where the last call has stopped.
     pub fn expire(&mut self, now_ns: u64, buckets: usize, mut ended: impl FnMut(Ended<V>)) {
         let (limits, counters) = (&self.limits, &mut self.counters);
         self.table.sweep(
@@ -402,18 +412,20 @@ impl<V: Default> Tracker<V> {
         Ok((slot, counts))
     }
 
-    /// Sweeps as much of the table as is due.
+    /// Sweeps as much of the table as is due, so many buckets at most. The others stay due.
     #[inline]
-    fn sweep(&mut self, packets: usize, ended: &mut impl FnMut(Ended<V>)) {
-        let elapsed_ns = self.now_ns.saturating_sub(self.swept_ns).min(SWEEP_NS);
+    fn sweep(&mut self, now_ns: u64, buckets_max: usize, ended: &mut impl FnMut(Ended<V>)) {
+        let elapsed_ns = now_ns.saturating_sub(self.swept_ns).min(SWEEP_NS);
         let due = (elapsed_ns as usize).wrapping_mul(self.table.buckets()) / SWEEP_NS as usize;
         if due == 0 {
             // Time that has gone back begins anew.
-            self.swept_ns = self.swept_ns.min(self.now_ns);
+            self.swept_ns = self.swept_ns.min(now_ns);
             return;
         }
-        self.swept_ns = self.now_ns;
-        self.expire(self.now_ns, due.min(SWEEP_PER_PACKET * packets), ended);
+        let buckets = due.min(buckets_max);
+        let left_ns = (due - buckets) as u64 * SWEEP_NS / self.table.buckets() as u64;
+        self.swept_ns = now_ns - left_ns;
+        self.expire(now_ns, buckets, ended);
     }
 }
 

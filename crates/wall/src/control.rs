@@ -167,7 +167,8 @@ impl Control {
     }
 
     /// Hands over another policy, which each worker takes between two bursts.
-    pub fn hand_over(&self, prepared: Prepared) {
+    pub fn hand_over(&self, mut prepared: Prepared) {
+        prepared.comes_after(&self.policy());
         let mut inner = self.inner();
         inner.policy = Arc::clone(prepared.policy());
         inner.generation = inner.generation.wrapping_add(1);

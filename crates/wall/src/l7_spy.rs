@@ -11,6 +11,7 @@
 //! | `flows_created`, `flows_now` | count flows that began, and those that are there |
 //! | `flows_idle`, `flows_closed`, `flows_active`, `flows_evicted` | count flows that ended, by reason; `flows_evicted` made room for others |
 //! | `identified_own`, `identified_ndpi`, `unidentified` | count flows by who has identified them; the last of those that are over |
+//! | `names_lost` | counts flows with names that there was no room for, which their records lack |
 //! | `no_flow` | counts packets that belong to no flow, such as ARP, broken ones, and fragments whose first is not known |
 //! | `ndpi_packets` | counts packets handed to nDPI |
 //! | `ndpi_full`, `ndpi_too_long`, `ndpi_quarantined` | count packets that nDPI did not get: its ring was full, they are longer than 1952 bytes, or one of their flow has broken it; they went on all the same |
@@ -177,7 +178,7 @@ impl L7Spy {
 const BURST: usize = 64;
 /// The same on captures, where each burst waits for nDPI once: all that a link holds.
 const BURST_THAT_WAITS: usize = engine::link::CAPACITY;
-/// How often nDPI is listened to while no packets come, in nanoseconds.
+/// How often nDPI is listened to while no packets come, and flows are ended that have timed out, in nanoseconds.
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 
 /// A running `l7_spy`.
@@ -189,6 +190,8 @@ pub struct Running {
     without_ndpi: Option<String>,
     waits: bool,
     now_ns: u64,
+    /// When flows were looked at last that may have timed out.
+    rested_ns: u64,
 }
 
 #[derive(Debug)]
@@ -199,6 +202,7 @@ struct Counters {
     own: Counter,
     ndpi: Counter,
     unidentified: Counter,
+    names_lost: Counter,
     no_flow: Counter,
     ndpi_packets: Counter,
     ndpi_full: Counter,
@@ -222,6 +226,7 @@ impl Counters {
             own: counter("identified_own"),
             ndpi: counter("identified_ndpi"),
             unidentified: counter("unidentified"),
+            names_lost: counter("names_lost"),
             no_flow: counter("no_flow"),
             ndpi_packets: counter("ndpi_packets"),
             ndpi_full: counter("ndpi_full"),
@@ -244,6 +249,7 @@ impl Counters {
         self.own.set(identified.tier1);
         self.ndpi.set(identified.ndpi);
         self.unidentified.set(identified.nobody);
+        self.names_lost.set(spy.names_lost());
         self.no_flow.set(flows.packets - flows.in_flows);
         if let Some((worker, unasked)) = spy.tier2() {
             self.ndpi_packets.set(worker.submitted);
@@ -299,6 +305,7 @@ impl Class for L7Spy {
             without_ndpi,
             waits: self.wait,
             now_ns: setup.now_ns,
+            rested_ns: setup.now_ns,
         })
     }
 }
@@ -323,7 +330,12 @@ impl App for Running {
     }
 
     fn tick(&mut self, io: &mut Io<'_>) {
-        if io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS {
+        let quiet_ns = io.now_ns.saturating_sub(self.now_ns);
+        if io.now_ns.saturating_sub(self.rested_ns) >= LISTEN_EVERY_NS {
+            self.rested_ns = io.now_ns;
+            self.spy.rest(quiet_ns);
+        }
+        if quiet_ns >= LISTEN_EVERY_NS {
             self.spy.poll();
         }
         self.spy.tell_open();

@@ -22,6 +22,7 @@
 //! | `flows_now`, `flows_created`, `flows_evicted` | flows that are there; that began; that made room for others |
 //! | `announced`, `announcements_refused` | connections that FTP or SIP have announced and that have not come; counts announcements that do not count |
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
+//! | `names_lost` | counts flows with names that there was no room for: rules know them until the policy is another, records do not |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
 //!
 //! Both directions go through one table of flows. What the policy may say, and what it means: [`policy`](crate::policy), [`judge`](crate::judge).
@@ -77,7 +78,7 @@ pub struct L7Wall {
 
 /// Packets that are judged together.
 const BURST: usize = 64;
-/// How often nDPI is listened to while no packets come, in nanoseconds.
+/// How often nDPI is listened to while no packets come, and flows are ended that have timed out, in nanoseconds.
 const LISTEN_EVERY_NS: u64 = 10_000_000;
 /// How often counts and events are handed over, in nanoseconds: those of thousands of rules are copied.
 const TELL_EVERY_NS: u64 = 50_000_000;
@@ -128,7 +129,8 @@ pub struct Running {
     counters: Counters,
     without_ndpi: Option<String>,
     now_ns: u64,
-    /// When counts were told last.
+    /// When flows were looked at last that may have timed out, and when counts were told.
+    rested_ns: u64,
     told_ns: u64,
     /// Packets that wait, and when they were judged again last.
     holding: Holding,
@@ -161,6 +163,7 @@ struct Counters {
     announcements_refused: Counter,
     own: Counter,
     ndpi: Counter,
+    names_lost: Counter,
     ndpi_restarts: Counter,
 }
 
@@ -191,6 +194,7 @@ impl Counters {
             announcements_refused: setup.counter("announcements_refused"),
             own: setup.counter("identified_own"),
             ndpi: setup.counter("identified_ndpi"),
+            names_lost: setup.counter("names_lost"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
         }
     }
@@ -246,6 +250,7 @@ impl Class for L7Wall {
             counters: Counters::new(setup),
             without_ndpi,
             now_ns: setup.now_ns,
+            rested_ns: setup.now_ns,
             told_ns: setup.now_ns,
             holding: Holding::default(),
             judged_again_ns: setup.now_ns,
@@ -288,7 +293,12 @@ impl App for Running {
 
     fn tick(&mut self, io: &mut Io<'_>) {
         self.take_policy();
-        let is_quiet = io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS;
+        let quiet_ns = io.now_ns.saturating_sub(self.now_ns);
+        let is_quiet = quiet_ns >= LISTEN_EVERY_NS;
+        if io.now_ns.saturating_sub(self.rested_ns) >= LISTEN_EVERY_NS {
+            self.rested_ns = io.now_ns;
+            self.judge.spy_mut().rest(quiet_ns);
+        }
         if is_quiet {
             self.judge.spy_mut().poll();
         }
@@ -368,6 +378,7 @@ impl Running {
         self.counters.announcements_refused.set(refused);
         self.counters.own.set(spy.identified().tier1);
         self.counters.ndpi.set(spy.identified().ndpi);
+        self.counters.names_lost.set(spy.names_lost());
         if let Some((worker, _)) = spy.tier2() {
             self.counters.ndpi_restarts.set(worker.respawns);
         }

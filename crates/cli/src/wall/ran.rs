@@ -160,8 +160,9 @@ impl MemoryNote {
 }
 
 /// What was left out of identification, in words.
-const LEFT_OUT: [(&str, &str); 6] = [
+const LEFT_OUT: [(&str, &str); 7] = [
     ("flows_evicted", "flows made room for others: more of them are followed with --flows-max"),
+    ("names_lost", "flows have names that there was no room for: their records lack them"),
     ("ndpi_full", "packets did not reach nDPI: it had not caught up"),
     ("ndpi_too_long", "packets did not reach nDPI: they are too long for it"),
     ("ndpi_quarantined", "packets did not reach nDPI: one of their flow had made it crash or hang"),

@@ -62,7 +62,8 @@ fn of_request(request: &Request, rest: &[u8], talk: Talk) -> Answer {
     if !headers.complete && rest.len() < HEADERS_MAX && talk.peer.is_empty() && !talk.cut {
         return Answer::likely(Protocol::HTTP, "HTTP request line");
     }
-    let host = headers.host.or_else(|| authority(request));
+    // What the target names counts, whatever `Host` says (RFC 9112 section 3.2.2).
+    let host = authority(request).or(headers.host);
     let details = Details { sni: host.and_then(|host| text(without_port(host))), ..Details::default() };
     let answer = if request.method == b"CONNECT" {
         Answer::yes(Protocol::HTTP_CONNECT, "HTTP method CONNECT").over(Protocol::HTTP)
@@ -108,11 +109,17 @@ fn is_ipp(content_type: Option<&[u8]>) -> bool {
 /// The host that a target names: `http://host/`, or `host:443` of CONNECT.
 fn authority<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
     let target = request.target;
-    match target.strip_prefix(b"http://").or_else(|| target.strip_prefix(b"https://")) {
-        Some(behind) => behind.split(|&byte| byte == b'/').next(),
-        None if request.method == b"CONNECT" => Some(target),
-        None => None,
-    }
+    let behind = |scheme: &[u8]| {
+        let (begin, behind) = target.split_at_checked(scheme.len())?;
+        begin.eq_ignore_ascii_case(scheme).then_some(behind)
+    };
+    let authority = match behind(b"http://").or_else(|| behind(b"https://")) {
+        Some(behind) => behind.split(|byte| b"/?#".contains(byte)).next()?,
+        None if request.method == b"CONNECT" => target,
+        None => return None,
+    };
+    // Without a user (RFC 3986 section 3.2).
+    authority.rsplit(|&byte| byte == b'@').next().filter(|host| !host.is_empty())
 }
 
 fn without_port(host: &[u8]) -> &[u8] {

@@ -16,6 +16,13 @@ fn http() -> Vec<Case> {
         http("http-1.0-without-host").client("HEAD /index HTTP/1.0\r\n\r\n"),
         http("http-line-feeds").client("GET / HTTP/1.0\nHost: a.example\n\n").sni("a.example"),
         http("http-absolute").client("GET http://b.example/x HTTP/1.0\r\n\r\n").sni("b.example"),
+        http("http-absolute-with-another-host")
+            .client("GET HTTP://B.example:8080?q=/ HTTP/1.1\r\nHost: good.example\r\n\r\n")
+            .sni("b.example"),
+        http("http-absolute-with-user")
+            .client("GET http://good.example:1@b.example/x@y HTTP/1.1\r\nHost: good.example\r\n\r\n")
+            .sni("b.example"),
+        http("http-absolute-without-host").client("GET http:///x HTTP/1.1\r\nHost: c.example\r\n\r\n").sni("c.example"),
         http("http-unusual-method")
             .client("PROPFIND /dav HTTP/1.1\r\nHost: c.example\r\nDepth: 1\r\n\r\n")
             .sni("c.example"),
@@ -52,6 +59,10 @@ fn over_http() -> Vec<Case> {
             .sni("printer"),
         Case::tcp("http-connect", Protocol::HTTP_CONNECT, 3128)
             .client("CONNECT g.example:443 HTTP/1.1\r\nProxy-Connection: x\r\n\r\n")
+            .over(Protocol::HTTP)
+            .sni("g.example"),
+        Case::tcp("http-connect-with-another-host", Protocol::HTTP_CONNECT, 3128)
+            .client("CONNECT g.example:443 HTTP/1.1\r\nHost: good.example\r\n\r\n")
             .over(Protocol::HTTP)
             .sni("g.example"),
         Case::tcp("bittorrent-tracker", Protocol::BITTORRENT, 6969)

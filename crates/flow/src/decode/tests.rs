@@ -166,6 +166,37 @@ fn tags_and_tunnels_are_taken_off() {
 }
 
 #[test]
+fn tunnels_have_a_number_that_is_the_same_both_ways() {
+    let inner = "ip4(10.1.0.7,10.1.0.8) / udp(9,8) / 'abc'";
+    let tunnels = [
+        "ip4(A) / ",
+        "ip4(A) / gre / ",
+        "ip4(A) / gre / eth / vlan(9) / ip4(192.0.2.8,192.0.2.9) / ",
+        "ip4(A) / udp(1,4789) / vxlan(0) / eth / ",
+        "ip4(A) / udp(1,6081) / geneve(0) / eth / ",
+        "ip4(A) / udp(1,2152) / hex(30ff001f00000003) / ",
+    ];
+    let outer =
+        |tunnel: &str, ends: &str| decoded(&format!("eth / {}{inner}", tunnel.replace('A', ends))).outer;
+    let mut seen = Vec::new();
+    for tunnel in tunnels {
+        let there = outer(tunnel, "192.0.2.1,192.0.2.2");
+        assert_eq!(there, outer(tunnel, "192.0.2.2,192.0.2.1"), "{tunnel}");
+        seen.extend([there, outer(tunnel, "192.0.2.1,192.0.2.3")]);
+    }
+    seen.push(0);
+    for (at, number) in seen.iter().enumerate() {
+        assert!(!seen[..at].contains(number), "{seen:?}");
+    }
+    for line in [inner, "vlan(5) / ip4 / udp(9,8) / 'abc'", "mpls(5) / ip4 / udp(9,8) / 'abc'"] {
+        assert_eq!(decoded(&format!("eth / {line}")).outer, 0, "{line}");
+    }
+    for line in ["ip4 / udp(1,4789) / vxlan(77) / eth / arp", "ip4 / gre / hex(4500)"] {
+        assert_eq!(decoded(&format!("eth / {line}")).outer, 0, "{line}: nothing is read in it");
+    }
+}
+
+#[test]
 fn a_tunnel_that_cannot_be_read_is_the_datagram_around_it() {
     for (line, protocol, dst) in [
         ("eth / ip4 / udp(1,4789) / vxlan(77) / eth / arp", 17, 4789),

@@ -140,6 +140,42 @@ proptest! {
 }
 
 #[test]
+fn what_ends_after_hours_is_asked_about() {
+    const MINUTE: u64 = 60_000_000_000;
+    let mut table: Table<u32> = table(10);
+    let key = key(1);
+    table.find_or_insert(&key, table.hash(&key), 0, || 1);
+    let mut swept = |now_ns, idle_ns| {
+        let mut count = 0;
+        table.sweep(now_ns, idle_ns, usize::MAX, |_| Some(()), |_, _, ()| count += 1);
+        count
+    };
+    assert_eq!(swept(10 * MINUTE, 60 * MINUTE), 0);
+    // The clock of ages has gone around once.
+    assert_eq!(swept(60 * MINUTE, u64::MAX), 1);
+}
+
+#[test]
+fn tables_of_protected_flows_evict_one_that_is_there() {
+    for capacity in [1, 2, 3, 5, 17, 65, 100, 129, 200, 256] {
+        let mut table: Table<u32> = table(capacity);
+        let mut model = HashMap::new();
+        for number in 0..4 * capacity as u32 + 100 {
+            let key = key(number);
+            let found = table.find_or_insert(&key, table.hash(&key), 0, || number);
+            if let Some((evicted, value)) = found.evicted {
+                assert_eq!(model.remove(&evicted), Some(value), "{capacity} flows");
+            }
+            assert!(found.is_new && model.insert(key, number).is_none());
+            table.protect(found.slot, true);
+            assert_eq!((table.len(), table.protected), (model.len(), model.len()), "{capacity} flows");
+        }
+        let all: HashMap<Key, u32> = table.iter().map(|(_, key, value)| (key, *value)).collect();
+        assert_eq!(all, model);
+    }
+}
+
+#[test]
 fn half_full_tables_lose_nothing() {
     let flows = if cfg!(miri) { 500 } else { 100_000 };
     let mut table: Table<u32> = table(flows);

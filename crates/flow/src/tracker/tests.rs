@@ -156,6 +156,35 @@ fn flows_time_out_by_their_state() {
 }
 
 #[test]
+fn flows_end_without_packets() {
+    let mut tracker = tracker(small());
+    let mut ended = Vec::new();
+    tracker.rest(90 * SECOND, |flow| ended.push(flow.why));
+    run(&mut tracker, &[(1_700_000_000_000, UDP)]);
+    for quiet in [1, 59, 90] {
+        tracker.rest(quiet * SECOND, |flow| ended.push(flow.why));
+    }
+    assert_eq!((ended, tracker.table().len()), (vec![EndReason::Idle], 0));
+}
+
+#[test]
+fn what_a_few_packets_leave_of_a_sweep_stays_due() {
+    let mut tracker = tracker(Settings { capacity: 100_000, ..Settings::default() });
+    let mut lines = vec![(0, UDP)];
+    // A packet each five milliseconds sweeps two buckets of 32768 by itself.
+    lines.extend((1..=14_000).map(|number| (5 * number, SYN)));
+    let mut ended = Vec::new();
+    for lines in lines.chunks(4) {
+        ended.extend(run(&mut tracker, lines).1);
+        tracker.rest(0, |flow| ended.push(flow));
+    }
+    assert_eq!(
+        ended.iter().map(|flow| (flow.key.protocol(), flow.why)).collect::<Vec<_>>(),
+        [(17, EndReason::Idle)]
+    );
+}
+
+#[test]
 fn a_new_connection_on_the_ports_of_a_closed_one_is_a_new_flow() {
     let lines = [(0, SYN), (0, RST), (1, SYN), (2, SYN_ACK)];
     let mut one = tracker(small());

@@ -33,6 +33,7 @@ pub(super) struct Expected {
     /// Protocol over IP, and what else must be that of the flow that announced it.
     pub(super) protocol: u8,
     pub(super) vlans: [u16; 2],
+    pub(super) outer: u32,
     /// Who begins it, from any port; `None` for anybody.
     pub(super) from: Option<IpAddr>,
     pub(super) to: SocketAddr,
@@ -181,12 +182,13 @@ impl Judge {
         let expected = Expected {
             protocol: key.protocol(),
             vlans: key.vlans(),
+            outer: sight.outer,
             from: Some(key.src(sight.direction).ip()),
             to: key.dst(sight.direction),
         };
         if expectations.take(&expected, now_ns) || anybody_counts && self.for_anybody.take(&expected, now_ns)
         {
-            self.states.of(sight.slot).announce();
+            self.states.announce(sight.slot, sight.outer);
         }
     }
 
@@ -202,7 +204,7 @@ impl Judge {
         let (Some(all), Some(key)) = (&mut self.expectations, key) else { return };
         let (sender, peer) = (key.src(sight.direction).ip(), key.dst(sight.direction).ip());
         let mut add = |protocol, from, to| {
-            let expected = Expected { protocol, vlans: key.vlans(), from, to };
+            let expected = Expected { protocol, vlans: key.vlans(), outer: sight.outer, from, to };
             if from.is_some() {
                 all.add(sight.slot, expected, sender, packet.time_ns);
             } else if !self.for_anybody.add(sight.slot, expected, sender, packet.time_ns) {
@@ -242,6 +244,7 @@ mod tests {
         let expected = |port: u16| Expected {
             protocol: 6,
             vlans: [0; 2],
+            outer: 0,
             from: Some("192.0.2.2".parse().unwrap()),
             to: (sender, port).into(),
         };

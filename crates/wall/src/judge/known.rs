@@ -23,7 +23,7 @@ const FLOWS_MAX: usize = 64;
 pub struct KnownFlow {
     /// The flow as it stands.
     pub record: Record,
-    /// What became of its last packet, by which policy: `None` for one that is not in force any more.
+    /// What became of its last packet, by which policy: `None` for one whose text is not in force any more.
     pub last: Option<(Verdict, Option<Arc<Policy>>)>,
 }
 
@@ -75,7 +75,7 @@ impl FoundFlows {
 impl Judge {
     /// A flow as it stands.
     fn known(&self, slot: Slot) -> Option<KnownFlow> {
-        let last = self.states.get(slot).and_then(|state| state.last(self.generation));
+        let last = self.states.get(slot).and_then(|state| state.last((self.text_since, self.generation)));
         let last = last.map(|(verdict, is_current)| (verdict, is_current.then(|| Arc::clone(&self.policy))));
         Some(KnownFlow { record: self.spy.record(slot)?, last })
     }

@@ -22,6 +22,7 @@ mod expect;
 mod known;
 mod memo;
 mod names;
+mod same;
 mod state;
 
 pub use counts::{Count, Counts};
@@ -40,6 +41,7 @@ use flow::table::Slot;
 use flow::{NoFlow, Packet};
 use memo::{Facts, Memo};
 use names::NameTable;
+use same::{keep_limits, same_rules};
 use state::States;
 use std::sync::Arc;
 use wire::LinkType;
@@ -123,6 +125,8 @@ pub struct Prepared {
     names: Arc<NameTable>,
     /// Limits, which workers share.
     limits: Arc<[Bucket]>,
+    /// The policy before it, if that is known, and what goes on of that.
+    before: Option<(Arc<Policy>, Arc<[Option<usize>]>)>,
 }
 
 /// Programs, and what they have answered.
@@ -154,7 +158,7 @@ impl Prepared {
         let programs =
             linktypes.iter().map(|linktype| (*linktype, Compiled::new(&policy, *linktype))).collect();
         let (names, limits) = (Arc::new(NameTable::new(Arc::clone(&policy))), limits(&policy));
-        Prepared { programs, names, limits, policy }
+        Prepared { programs, names, limits, policy, before: None }
     }
 
     /// The same, or why its rules cannot be compiled for packets of this link type.
@@ -169,9 +173,15 @@ impl Prepared {
 
     /// The same for another worker: limits are shared, and nothing else that changes.
     pub(crate) fn for_another(&self) -> Prepared {
-        let Prepared { policy, programs, limits, .. } = self;
-        let names = Arc::new(NameTable::new(Arc::clone(policy)));
-        Prepared { policy: Arc::clone(policy), programs: programs.clone(), names, limits: Arc::clone(limits) }
+        let Prepared { policy, programs, limits, before, .. } = self;
+        let (names, limits) = (Arc::new(NameTable::new(Arc::clone(policy))), Arc::clone(limits));
+        let (programs, before) = (programs.clone(), before.clone());
+        Prepared { policy: Arc::clone(policy), programs, names, limits, before }
+    }
+
+    /// Finds out what goes on of the policy before it, so that workers need not while packets wait.
+    pub(crate) fn comes_after(&mut self, before: &Arc<Policy>) {
+        self.before = Some((Arc::clone(before), same_rules(before, &self.policy).into()));
     }
 
     /// Limits, which workers share.
@@ -206,6 +216,8 @@ pub struct Judge {
     can_hold: bool,
     holding: Holding,
     generation: u32,
+    /// The first generation with the text of the policy: since then no more than sets have changed.
+    text_since: u32,
     scratch: Scratch,
     /// The packet that evidence is wanted for, by its number from 1.
     wanted: Option<u64>,
@@ -289,6 +301,7 @@ impl Judge {
             categories: categories(),
             programs: Vec::new(),
             generation: 1,
+            text_since: 1,
             scratch: Scratch::default(),
             wanted: None,
             evidence: None,
@@ -302,8 +315,8 @@ impl Judge {
         Ok(judge)
     }
 
-    /// Changes the policy; flows are kept, and are judged by the new one from now on. Limits that are the same keep what they have left. How many flows there
-    /// may be, and when they end, stays as it was.
+    /// Changes the policy; flows are kept, and are judged by the new one from now on. Rules that are written the same go on counting, and their limits keep what
+    /// they have left. How many flows there may be, and when they end, stays as it was.
     pub fn set_policy(&mut self, policy: Arc<Policy>) {
         let kinds: Vec<LinkType> = self.programs.iter().map(|(linktype, _)| *linktype).collect();
         self.set_prepared(Prepared::new(policy, &kinds));
@@ -311,8 +324,13 @@ impl Judge {
 
     /// The same, with a policy that was made ready before.
     pub fn set_prepared(&mut self, prepared: Prepared) {
-        let Prepared { policy, programs, names, limits } = prepared;
-        limits.iter().zip(&*self.limits).for_each(|(limit, old)| limit.go_on_from(old));
+        let Prepared { policy, programs, names, limits, before } = prepared;
+        let same = before.filter(|(before, _)| Arc::ptr_eq(before, &self.policy));
+        let same: Arc<[Option<usize>]> = match same {
+            Some((_, same)) => same,
+            None => same_rules(&self.policy, &policy).into(),
+        };
+        keep_limits(&self.policy, &self.limits, &policy, &limits, &same);
         self.limits = limits;
         self.spy.set_namer(Some(NameTable::namer(&names)));
         self.spy.watch_risks(policy.asks_for_risks());
@@ -327,10 +345,13 @@ impl Judge {
             self.states.forget_payloads();
         }
         self.has_payloads = policy.payloads().next().is_some();
-        self.counts = Counts { actions: self.counts.actions, ..Counts::of(&policy) };
-        (self.policy, self.programs, self.names) = (policy, programs, names);
+        self.counts = self.counts.go_on(&same);
         self.categories = categories();
         self.generation = self.generation.wrapping_add(1);
+        if policy.text() != self.policy.text() {
+            self.text_since = self.generation;
+        }
+        (self.policy, self.programs, self.names) = (policy, programs, names);
     }
 
     /// Counts in these limits from now on, which other workers count in as well: those of the policy at hand.
@@ -357,7 +378,7 @@ impl Judge {
         (&self.policy, self.generation)
     }
 
-    /// What has become of packets; of rules, since the policy is this one.
+    /// What has become of packets; of rules, since policies have them.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -618,8 +639,7 @@ impl Judge {
         let generation = self.generation;
         let state = self.states.of(sight.slot);
         state.note(verdict, generation);
-        if goes_on {
-            state.accept(sight.direction);
+        if goes_on && self.states.accept(sight.slot, sight.direction, sight.outer) {
             let speaks = tag.protocol;
             if speaks == Protocol::FTP_CONTROL.number() || speaks == Protocol::SIP.number() {
                 self.note_announced(packet, sight, speaks);
@@ -748,11 +768,17 @@ impl Judge {
     #[inline]
     fn facts(&mut self, way: Way, tag: &Tag) -> Facts {
         let Tag { protocol, master, packets, name, risks, .. } = *tag;
-        let related = tag.related.and_then(|slot| self.states.get(slot));
-        let is_related = related.is_some_and(|state| state.has_accepted());
         let (state, from, own) = match tag.sight {
             None => (state::INVALID, 0, 0),
+            // In other tunnels, neither end sends packets of the flow.
+            Some(sight) if self.states.is_elsewhere(sight.slot, sight.outer) => {
+                (state::INVALID, 0, self.states.of(sight.slot).own())
+            }
             Some(sight) => {
+                let is_related = tag.related.is_some_and(|slot| {
+                    self.states.get(slot).is_some_and(|state| state.has_accepted())
+                        && !self.states.is_elsewhere(slot, sight.outer)
+                });
                 let flow = self.states.of(sight.slot);
                 let state = if !sight.counts {
                     state::INVALID

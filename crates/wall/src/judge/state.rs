@@ -29,6 +29,9 @@ const GAVE_UP: u8 = 64;
 /// Another flow has announced it.
 const ANNOUNCED: u8 = 128;
 
+/// Beside the count of payloads: it comes in a tunnel.
+const IN_TUNNEL: u8 = 128;
+
 /// What is kept of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowState {
@@ -40,7 +43,7 @@ pub(super) struct FlowState {
     /// Of the policy that said so: the low bits of its number.
     policy: u16,
     flags: u8,
-    /// Packets with payload that were compared.
+    /// Packets with payload that were compared, and [`IN_TUNNEL`].
     payloads: u8,
 }
 
@@ -85,14 +88,15 @@ impl FlowState {
         self.policy = policy as u16;
     }
 
-    /// What became of its last packet, and whether the policy of this number has said so.
-    pub(super) fn last(&self, policy: u32) -> Option<(Verdict, bool)> {
-        Some((unpacked(self.last)?, self.policy == policy as u16))
+    /// What became of its last packet, and whether one of the policies from the first of these numbers to the second, which is the last, has said so.
+    pub(super) fn last(&self, (since, policy): (u32, u32)) -> Option<(Verdict, bool)> {
+        let age = (policy as u16).wrapping_sub(self.policy);
+        Some((unpacked(self.last)?, u32::from(age) <= policy.wrapping_sub(since)))
     }
 
     /// A packet of this direction goes on.
     #[inline]
-    pub(super) fn accept(&mut self, direction: Direction) {
+    fn accept(&mut self, direction: Direction) {
         if !self.has_accepted() && direction == Direction::Down {
             self.flags |= BY_HIGHER;
         }
@@ -103,6 +107,12 @@ impl FlowState {
     #[inline]
     pub(super) fn has_accepted(&self) -> bool {
         self.flags & (ACCEPTED | ACCEPTED << 1) != 0
+    }
+
+    /// Whether it is known which tunnels it is in, if any.
+    #[inline]
+    fn has_place(&self) -> bool {
+        self.flags & (ACCEPTED | ACCEPTED << 1 | ANNOUNCED) != 0
     }
 
     /// The state that a packet of this direction finds: established if the other end was let through.
@@ -155,11 +165,6 @@ impl FlowState {
         self.flags & GAVE_UP != 0
     }
 
-    /// Another flow has announced this one.
-    pub(super) fn announce(&mut self) {
-        self.flags |= ANNOUNCED;
-    }
-
     /// Nothing of the flow is let through.
     pub(super) fn refuse(&mut self) {
         self.flags |= REFUSED;
@@ -179,7 +184,7 @@ impl FlowState {
     /// Whether the next payload is compared with patterns.
     #[inline]
     pub(super) fn looks_at_payload(&self) -> bool {
-        self.payloads < PAYLOADS_MAX
+        self.payloads & !IN_TUNNEL < PAYLOADS_MAX
     }
 
     /// Compares a payload with the patterns of own applications.
@@ -195,17 +200,21 @@ impl FlowState {
 
 /// What is kept of all flows, by their slots.
 #[derive(Debug)]
-pub(super) struct States(Vec<FlowState>);
+pub(super) struct States {
+    flows: Vec<FlowState>,
+    /// Of flows in tunnels, [`flow::Decoded::outer`]. No memory is touched for others.
+    outer: Vec<u32>,
+}
 
 impl States {
     pub(super) fn new(capacity: usize) -> States {
-        States(vec![FlowState::default(); capacity])
+        States { flows: vec![FlowState::default(); capacity], outer: vec![0; capacity] }
     }
 
     /// That of a flow. If its slot had another before, that is forgotten.
     #[inline]
     pub(super) fn of(&mut self, slot: Slot) -> &mut FlowState {
-        let state = &mut self.0[slot.index as usize];
+        let state = &mut self.flows[slot.index as usize];
         if state.generation != slot.generation {
             *state = FlowState { generation: slot.generation, ..FlowState::default() };
         }
@@ -214,17 +223,54 @@ impl States {
 
     /// The same, to be read.
     pub(super) fn get(&self, slot: Slot) -> Option<&FlowState> {
-        self.0.get(slot.index as usize).filter(|state| state.generation == slot.generation)
+        self.flows.get(slot.index as usize).filter(|state| state.generation == slot.generation)
     }
 
     /// That of a flow that has been looked at, unless another has its slot.
     pub(super) fn known(&mut self, slot: Slot) -> Option<&mut FlowState> {
-        self.0.get_mut(slot.index as usize).filter(|state| state.generation == slot.generation)
+        self.flows.get_mut(slot.index as usize).filter(|state| state.generation == slot.generation)
     }
 
     /// Payloads are compared anew.
     pub(super) fn forget_payloads(&mut self) {
-        self.0.iter_mut().for_each(|state| (state.own, state.payloads) = (0, 0));
+        for state in &mut self.flows {
+            (state.own, state.payloads) = (0, state.payloads & IN_TUNNEL);
+        }
+    }
+
+    /// Whether a packet came in other tunnels than those of its flow that were let through, or announced. Who may send tunnels to one host of the inside could
+    /// else send it packets of any flow, by way of the tunnel.
+    #[inline]
+    pub(super) fn is_elsewhere(&self, slot: Slot, outer: u32) -> bool {
+        let Some(state) = self.get(slot) else { return false };
+        let known = if state.payloads & IN_TUNNEL == 0 { 0 } else { self.outer[slot.index as usize] };
+        known != outer && state.has_place()
+    }
+
+    /// A packet of this direction goes on. Says whether it is one of the flow.
+    #[inline]
+    pub(super) fn accept(&mut self, slot: Slot, direction: Direction, outer: u32) -> bool {
+        if self.is_elsewhere(slot, outer) {
+            return false;
+        }
+        self.set_place(slot, outer);
+        self.of(slot).accept(direction);
+        true
+    }
+
+    /// Another flow has announced this one, which begins.
+    pub(super) fn announce(&mut self, slot: Slot, outer: u32) {
+        self.set_place(slot, outer);
+        self.of(slot).flags |= ANNOUNCED;
+    }
+
+    /// From now on a flow is in these tunnels, unless that is known already.
+    #[inline]
+    fn set_place(&mut self, slot: Slot, outer: u32) {
+        if outer != 0 && !self.of(slot).has_place() {
+            self.of(slot).payloads |= IN_TUNNEL;
+            self.outer[slot.index as usize] = outer;
+        }
     }
 }
 
@@ -237,13 +283,19 @@ mod tests {
         let mut bases = vec![Basis::Default, Basis::Undecided, Basis::Held, Basis::NotIp, Basis::Rule(0)];
         bases.extend([Basis::Rule(100_000)].into_iter().chain(Fault::ALL.map(Basis::Fault)));
         let mut state = FlowState::default();
-        assert_eq!(state.last(0), None);
+        assert_eq!(state.last((0, 0)), None);
         for basis in bases {
             for action in [Action::Accept, Action::Reject, Action::Drop] {
                 let verdict = Verdict { action, basis };
                 state.note(verdict, 70_000);
-                assert_eq!(state.last(70_000), Some((verdict, true)));
-                assert_eq!(state.last(70_001), Some((verdict, false)));
+                for (since, policy, is_current) in [
+                    (70_000, 70_000, true),
+                    (70_000, 70_009, true),
+                    (70_001, 70_001, false),
+                    (70_001, 70_009, false),
+                ] {
+                    assert_eq!(state.last((since, policy)), Some((verdict, is_current)));
+                }
             }
         }
     }

@@ -154,6 +154,41 @@ fn only_what_is_let_through_makes_a_flow_established() {
     assert_eq!(letters(&rules(from), &frames), "daa");
 }
 
+/// A datagram in the tunnels that are looked into, between these hosts.
+fn in_tunnels(src: &str, dst: &str, inner: &str) -> [Vec<u8>; 5] {
+    let tunnels = [
+        "",
+        "gre / ",
+        "udp(sport=1, dport=4789) / vxlan(0) / eth / ",
+        "udp(sport=1, dport=6081) / geneve(0) / eth / ",
+        "udp(sport=1, dport=2152) / hex(30ff001f00000003) / ",
+    ];
+    tunnels.map(|tunnel| frame(&format!("eth / ip4(src={src}, dst={dst}) / {tunnel}{inner}")))
+}
+
+#[test]
+fn what_comes_in_other_tunnels_is_no_packet_of_the_flow() {
+    let (there, back) = (udp("10.0.0.9:9", "10.0.0.2:53"), udp("10.0.0.2:53", "10.0.0.9:9"));
+    let ask = "ip4(src=10.0.0.9, dst=10.0.0.2) / udp(sport=9, dport=53) / hex(00 01 02)";
+    let answer = "ip4(src=10.0.0.2, dst=10.0.0.9) / udp(sport=53, dport=9) / hex(00 01 02)";
+    let policy = rules(
+        "src host 10.0.0.9 => accept\nsrc host 192.0.2.1 => accept\nstate established => accept\nfrom responder => accept",
+    );
+    let outside = in_tunnels("198.51.100.1", "10.0.0.7", answer);
+    let frames = [&[there, back.clone()][..], &outside[..], std::slice::from_ref(&back)].concat();
+    assert_eq!(letters(&policy, &frames), "aaddddda");
+    let (asks, answers) =
+        (in_tunnels("192.0.2.1", "192.0.2.2", ask), in_tunnels("192.0.2.2", "192.0.2.1", answer));
+    let forged = in_tunnels("198.51.100.1", "192.0.2.1", answer);
+    for at in 0..asks.len() {
+        let other = answers[(at + 1) % answers.len()].clone();
+        // Who comes first and is dropped has no say in which tunnel it is.
+        let frames =
+            [back.clone(), asks[at].clone(), answers[at].clone(), forged[at].clone(), back.clone(), other];
+        assert_eq!(letters(&policy, &frames), "daaddd", "{at}");
+    }
+}
+
 #[test]
 fn resets_that_do_not_fit_change_nothing() {
     let policy = rules("state invalid => drop\notherwise => accept");
@@ -173,8 +208,24 @@ fn errors_about_flows_are_related_to_them() {
     let quoted = "45 00 00 1f 00 00 00 00 40 11 00 00 0a 00 00 09 0a 00 00 02 00 09 00 35 00 0b 00 00";
     let error =
         frame(&format!("eth / ip4(src=10.0.0.7, dst=10.0.0.9) / icmp(type=3, code=3) / hex({quoted})"));
+    let tunnelled = frame(&format!(
+        "eth / ip4(src=198.51.100.1, dst=10.0.0.8) / ip4(src=10.0.0.7, dst=10.0.0.9) / icmp(type=3, code=3) / hex({quoted})"
+    ));
     let policy = rules("state related => accept\nudp => accept");
-    assert_eq!(letters(&policy, &[error.clone(), udp("10.0.0.9:9", "10.0.0.2:53"), error.clone()]), "daa");
+    let flow = udp("10.0.0.9:9", "10.0.0.2:53");
+    assert_eq!(letters(&policy, &[error.clone(), flow.clone(), error.clone()]), "daa");
+    assert_eq!(letters(&policy, &[flow.clone(), tunnelled]), "ad", "by way of another host");
+    // To the other end of the flow, or to who has no part in it.
+    for host in ["10.0.0.2", "10.0.0.8"] {
+        let error = format!("eth / ip4(src=10.0.0.7, dst={host}) / icmp(type=3, code=3) / hex({quoted})");
+        assert_eq!(letters(&policy, &[flow.clone(), frame(&error)]), "ad", "{host}");
+    }
+    let flow6 = "ip6(src=2001:db8::9, dst=2001:db8::2) / udp(sport=9, dport=53) / hex(00 01 02)";
+    for (host, expected) in [("2001:db8::9", "aa"), ("2001:db8::2", "ad"), ("2001:db8::8", "ad")] {
+        let error = format!("eth / ip6(src=2001:db8::7, dst={host}) / icmp6(type=1, code=4) / {flow6}");
+        let frames = [frame(&format!("eth / {flow6}")), frame(&error)];
+        assert_eq!(letters(&policy, &frames), expected, "{host}");
+    }
     let policy = rules("state related => accept\nudp and flow_count > 1 => accept");
     assert_eq!(
         letters(&policy, &[udp("10.0.0.9:9", "10.0.0.2:53"), error]),
@@ -258,6 +309,32 @@ fn another_policy_keeps_flows() {
 }
 
 #[test]
+fn rules_that_are_written_the_same_go_on() {
+    let text = |limit: &str, rest: &str| {
+        rules(&format!("{rest}src host 10.0.0.1 and limit {limit} => accept\nudp => reject\nudp => reject"))
+    };
+    let frames: Vec<Vec<u8>> = [1, 1, 9].map(|host| udp(&format!("10.0.0.{host}:1"), "10.0.0.2:2")).into();
+    let counted = |judge: &Judge| judge.counts().rules.iter().map(|count| count.packets).collect::<Vec<_>>();
+    let mut judge = judge(&text("1/h", ""));
+    assert_eq!(letters_in(&mut judge, &frames, Way::default(), 9), "arr");
+    assert_eq!(counted(&judge), [1, 2, 0]);
+    let mut is_accepted = |text: &str| {
+        judge.set_policy(Arc::new(Policy::read(text, Path::new("")).unwrap()));
+        let before = counted(&judge);
+        let packet =
+            Packet { frame: &frames[0], linktype: LinkType::EN10MB, time_ns: 9 * SECOND, wire_len: 60 };
+        let mut verdicts = [Verdict::NONE];
+        judge.burst(&[packet], Way::default(), &mut verdicts);
+        (before, verdicts[0].action == Action::Accept)
+    };
+    // Another rule with a limit before it; the same text; another rate.
+    let other = text("1/h", "udp and src host 10.0.0.7 and limit 1/h => accept\n");
+    assert_eq!(is_accepted(&other), (vec![0, 1, 2, 0], false));
+    assert_eq!(is_accepted(&other), (vec![0, 1, 3, 0], false));
+    assert_eq!(is_accepted(&text("9/h", "")), (vec![0, 4, 0], true));
+}
+
+#[test]
 fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
     let text = |full: &str| {
         format!("rules = 'state {{new, established}} => accept'\nflows.max = 2\nfail.table_full = '{full}'")
@@ -338,6 +415,9 @@ fn connections_that_ftp_announces_are_related() {
     ];
     assert_eq!(after_ftp(true, "PORT 10,0,0,9,156,64\r\n", &later), "daaadd");
     assert_eq!(after_ftp(true, "EPRT |1|10.0.0.9|40000|\r\n", &later), "daaadd");
+    let inner = "ip4(src=10.0.0.2, dst=10.0.0.9) / tcp(sport=20, dport=40000, seq=1, ack=0, flags=S)";
+    let tunnelled = frame(&format!("eth / ip4(src=198.51.100.1, dst=10.0.0.7) / {inner}"));
+    assert_eq!(after_ftp(true, "PORT 10,0,0,9,156,64\r\n", &[tunnelled]), "d");
     // Of somebody else, a port of the system, or what the other end says: nothing.
     for line in ["PORT 10,0,0,8,156,64\r\n", "PORT 10,0,0,9,0,22\r\n", "227 X (10,0,0,9,156,64)\r\n"] {
         let later = [syn(active), syn("10.0.0.2:20 > 10.0.0.8:40000"), syn("10.0.0.2:20 > 10.0.0.9:22")];

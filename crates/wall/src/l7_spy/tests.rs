@@ -45,6 +45,17 @@ fn flows_are_told_of_when_they_are_over() {
     rig.breathe();
     assert_eq!(ledger.take_ended(), []);
     assert!(ledger.memory() > 100_000 && ledger.looked_at().0 == 1);
+    // Without any packet.
+    rig.advance(59_000_000_000);
+    rig.advance(LISTEN_EVERY_NS);
+    assert_eq!(ledger.take_ended(), []);
+    rig.advance(5_000_000_000);
+    rig.advance(LISTEN_EVERY_NS);
+    let ended: Vec<_> = ledger.take_ended().iter().map(|record| record.end).collect();
+    assert_eq!(
+        (ended, rig.counter("flows_idle"), rig.counter("flows_now")),
+        (vec![crate::record::End::Idle], 1, 0)
+    );
     drop(rig);
 }
 

@@ -173,6 +173,10 @@ fn who_asks_about_packets_that_do_not_come_is_told_which_flows_are_known() {
         let found = ask(&mut rig, filter);
         assert_eq!((found.matching, found.flows.len(), found.looked_at), (0, 0, 1), "{filter}");
     }
+    // The same text once more, as where a set has changed.
+    control.hand_over(Prepared::new(policy(text), &[LinkType::EN10MB]));
+    let found = ask(&mut rig, "tcp");
+    assert!(found.flows[0].last.as_ref().is_some_and(|(_, by)| by.is_some()), "{found:?}");
     // Rules of a policy that is not in force any more have numbers that mean nothing.
     control.hand_over(Prepared::new(policy("dpi = 'own'\nrules = 'otherwise => drop'"), &[LinkType::EN10MB]));
     let found = ask(&mut rig, "tcp");

@@ -199,7 +199,8 @@ impl Policy {
     ) -> Problem {
         // The language of filters knows nothing of the wall's words.
         let own = || {
-            rules::nearest_word(self.program.text.get(found.span.start as usize..found.span.end as usize)?)
+            let rest = self.program.text.get(found.span.start as usize..)?;
+            rules::advice(rest.get(..found.span.end.checked_sub(found.span.start)? as usize)?, rest)
         };
         let own = (found.code == pflang::Code::UnknownWord).then(own).flatten();
         let place = |span: pflang::Span| match begin {
@@ -216,7 +217,7 @@ impl Policy {
             span: place(found.span),
             label: found.label.clone(),
             also: found.also.as_ref().map(|(span, text)| (place(*span), text.clone())),
-            help: own.map(|word| format!("did you mean `{word}`?")).or_else(|| found.help.clone()),
+            help: own.or_else(|| found.help.clone()),
         }
     }
 

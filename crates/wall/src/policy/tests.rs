@@ -198,6 +198,22 @@ fn the_reference_has_every_key_and_code() {
 }
 
 #[test]
+fn what_other_firewalls_ask_is_translated() {
+    for (rule, help) in [
+        ("ct state established => accept", "write `state`, as in `state established`"),
+        ("tcp and ctstate new => drop", "write `state`, as in `state established`"),
+        ("iif lan => accept", "write `in`, as in `in lan`"),
+        ("meta iifname \"lan\" => accept", "write `in`, as in `in lan`"),
+        ("oifname \"wan\" => drop", "write `out`, as in `out wan`"),
+        ("limit rate 10/second => accept", "leave `rate` out, as in `limit 10/s`"),
+        ("tcp state new => accept", "`state` begins a test of its own: put `and` before it"),
+    ] {
+        let problems = Policy::read(&format!("rules = '''\n{rule}\n'''\n"), Path::new("")).unwrap_err();
+        assert_eq!(problems[0].help.as_deref(), Some(help), "{rule}: {problems:?}");
+    }
+}
+
+#[test]
 fn a_word_of_the_wall_is_suggested() {
     for (rule, word) in
         [("ap HTTP => drop", "app"), ("catgory VoIP => drop", "category"), ("stat new => drop", "state")]

@@ -235,7 +235,8 @@ impl Spy {
             self.books.store.take(place);
         }
         let name = self.namer.as_ref().map_or(0, |namer| namer(&details));
-        let place = self.books.store.put(details);
+        // Rules know the name, whether there is room for it or not.
+        let place = self.books.store.put(details, name != 0);
         if let Some(place) = place.filter(|_| self.namer.is_some()) {
             let place = place as usize;
             if self.names.len() <= place {

@@ -142,6 +142,8 @@ pub struct Sighting {
     pub is_full: bool,
     /// Of a segment of TCP: whether it counts. See [`flow::Seen::counts`].
     pub counts: bool,
+    /// The tunnels that it came in; 0 without. See [`flow::Decoded::outer`].
+    pub outer: u32,
     /// Where what the packet says begins and ends, in its bytes.
     pub payload: (u32, u32),
 }
@@ -279,6 +281,12 @@ impl Spy {
     #[must_use]
     pub fn identified(&self) -> Identified {
         self.books.counts
+    }
+
+    /// How many flows gave names that there was no room for: their records lack them, and another [`Spy::set_namer`] does not know them.
+    #[must_use]
+    pub fn names_lost(&self) -> u64 {
+        self.books.store.full
     }
 
     /// What tier 1 holds.
@@ -436,11 +444,13 @@ impl Spy {
             look.count = look.count.saturating_add(1);
             let payload = decoded.payload();
             let payload = (payload.start as u32, payload.end as u32);
-            let direction = decoded.direction;
-            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, payload });
+            let (direction, outer) = (decoded.direction, decoded.outer);
+            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, outer, payload });
             tags[first + at] = Tag { sight, ..tag(look, names) };
             if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
-                && let Some((key, _)) = decoded.quoted(packets[at].frame)
+                && let Some((key, quoted)) = decoded.quoted(packets[at].frame)
+                // An error goes to who has sent what it quotes.
+                && decoded.key.dst(direction).ip() == key.src(quoted).ip()
             {
                 quotes.push((first + at, key));
             }
@@ -490,6 +500,16 @@ impl Spy {
                 .map(|(_, key, flow)| self.books.record(&key, &flow.stats(), &flow.value, End::None))
                 .collect(),
         );
+    }
+
+    /// Ends flows that have timed out, so long after the last packet. As [`Tracker::rest`]; of captures, whose packets alone tell the time, nothing ends.
+    pub fn rest(&mut self, quiet_ns: u64) {
+        if self.waits {
+            return;
+        }
+        let Spy { tracker, tier1, asker, books, .. } = self;
+        tracker.rest(quiet_ns, |ended| books.end(ended, tier1, asker.as_mut(), false));
+        self.books.hand_over();
     }
 
     /// Takes note of answers, when no packets come.

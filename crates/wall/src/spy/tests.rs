@@ -144,6 +144,19 @@ fn a_flow_that_says_nothing_has_no_state() {
 }
 
 #[test]
+fn names_that_there_is_no_room_for_come_to_what_they_come_to() {
+    let mut rig = Rig::new(100);
+    rig.spy.books.store = store::Store::new(0);
+    let namer: Namer =
+        Arc::new(|details| if details.sni.as_deref() == Some("www.example.org") { 7 } else { 0 });
+    rig.spy.set_namer(Some(namer));
+    let tags = rig.look(1, &connection(REQUEST));
+    assert_eq!(tags.iter().map(|tag| tag.name).collect::<Vec<_>>(), [0, 0, 0, 7, 7]);
+    assert_eq!(rig.spy.names_lost(), 1);
+    assert_eq!(rig.finish()[0].details, None);
+}
+
+#[test]
 fn what_carries_no_ports_is_told_by_the_protocol_over_ip() {
     let mut rig = Rig::new(100);
     let tags = rig.look(

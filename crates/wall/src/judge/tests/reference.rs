@@ -15,6 +15,14 @@ const PACKETS_MAX: usize = 3000;
 #[derive(Default)]
 struct RefFlow {
     let_through: Vec<Direction>,
+    /// The tunnels of the first of these.
+    outer: u32,
+}
+
+impl RefFlow {
+    fn is_elsewhere(&self, outer: u32) -> bool {
+        !self.let_through.is_empty() && self.outer != outer
+    }
 }
 
 /// A rule by itself: with all known, before it is known what the flow speaks, and without a look at the flow.
@@ -149,7 +157,13 @@ impl Reference {
         if let Some(sight) = tag.sight
             && verdict.action == Action::Accept
         {
-            self.flows.entry(sight.slot).or_default().let_through.push(sight.direction);
+            let flow = self.flows.entry(sight.slot).or_default();
+            if flow.let_through.is_empty() {
+                flow.outer = sight.outer;
+            }
+            if !flow.is_elsewhere(sight.outer) {
+                flow.let_through.push(sight.direction);
+            }
         }
         verdict
     }
@@ -157,11 +171,13 @@ impl Reference {
     fn by_flow(&mut self, packet: &Packet<'_>, tag: &Tag) -> Verdict {
         let nobody = RefFlow::default();
         let flow = tag.sight.and_then(|sight| self.flows.get(&sight.slot)).unwrap_or(&nobody);
+        let outer = tag.sight.map_or(0, |sight| sight.outer);
         let related = tag
             .related
             .and_then(|slot| self.flows.get(&slot))
-            .is_some_and(|flow| !flow.let_through.is_empty());
+            .is_some_and(|flow| !flow.let_through.is_empty() && flow.outer == outer);
         let state = match tag.sight {
+            Some(_) if flow.is_elsewhere(outer) => 4,
             Some(sight) if sight.counts && related => 3,
             Some(sight) if sight.counts => {
                 1 + u32::from(flow.let_through.iter().any(|other| *other != sight.direction))
@@ -169,6 +185,7 @@ impl Reference {
             _ => 4,
         };
         let from = tag.sight.map_or(0, |sight| match flow.let_through.first() {
+            _ if flow.is_elsewhere(outer) => 0,
             Some(first) if *first != sight.direction => 2,
             _ => 1,
         });

@@ -19,7 +19,7 @@ use super::vocabulary::{Bit, CONFIDENCES, Input, STATES, Vocabulary};
 use crate::rules::Action;
 use dpi::Protocol;
 use dpi::protocol::Naming;
-pub(super) use parse::nearest_word;
+pub(super) use parse::advice;
 use parse::{Line, Part, Test, Verdict, Word};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;

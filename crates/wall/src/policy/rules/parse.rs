@@ -12,10 +12,23 @@ const DEPTH_MAX: usize = 64;
 /// Words of the wall that mean nothing to filters.
 const ALWAYS_OWN: [&str; 8] = ["app", "category", "sni", "state", "confidence", "risk", "from", "limit"];
 
-/// The word of the wall that an unknown word may have been meant as: one letter or two away.
-pub(in crate::policy) fn nearest_word(text: &str) -> Option<&'static str> {
+/// What is advised about a word that filters do not know, with which `rest` begins: what the wall has for it, which filters have not.
+pub(in crate::policy) fn advice(text: &str, rest: &str) -> Option<String> {
+    // As nft has it.
+    let text = if text == "meta" { rest.split_whitespace().nth(1).unwrap_or_default() } else { text };
+    match text {
+        "ct" | "ctstate" => return Some("write `state`, as in `state established`".to_owned()),
+        "iif" | "iifname" => return Some("write `in`, as in `in lan`".to_owned()),
+        "oif" | "oifname" => return Some("write `out`, as in `out wan`".to_owned()),
+        _ if ALWAYS_OWN.contains(&text) => {
+            return Some(format!("`{text}` begins a test of its own: put `and` before it"));
+        }
+        _ => {}
+    }
+    // One letter or two away.
     let near = ALWAYS_OWN.into_iter().map(|word| (strsim::osa_distance(text, word), word)).min();
-    near.filter(|(distance, word)| *distance <= 1 + word.len() / 6).map(|(_, word)| word)
+    let near = near.filter(|(distance, word)| *distance <= 1 + word.len() / 6);
+    near.map(|(_, word)| format!("did you mean `{word}`?"))
 }
 
 /// A line of a list of rules.
@@ -351,8 +364,10 @@ impl<'t> Parser<'t> {
         }
         let rate = Rate::read(text, burst);
         let wrong = || {
-            Problem::new(Code::Rate, span, format!("`{}` is no rate", wire::in_one_line(text)))
-                .label("a number of packets, and `/s`, `/m`, `/h` or `/d`")
+            let found = Problem::new(Code::Rate, span, format!("`{}` is no rate", wire::in_one_line(text)))
+                .label("a number of packets, and `/s`, `/m`, `/h` or `/d`");
+            // As nft has it.
+            if text == "rate" { found.help("leave `rate` out, as in `limit 10/s`") } else { found }
         };
         rate.map(Word::Limit).ok_or_else(wrong)
     }
