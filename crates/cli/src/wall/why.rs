@@ -5,6 +5,7 @@ use super::replay::Replay;
 use crate::args::{At, LanguageArgs, WallWhyArgs};
 use crate::control;
 use crate::exit::{Failure, Outcome};
+use crate::inputs;
 use crate::language;
 use crate::terminal::{self, Terminal};
 use crate::values::PATIENCE_MAX;
@@ -26,7 +27,8 @@ pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let (mut evidence, mut count) = (None, 0);
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
     let captures = [args.capture.clone()];
-    let replayed = replay.run(&captures, interfaces, (None, terminal), |_, packets, _, judge| {
+    let found = inputs::expand(&captures)?;
+    let replayed = replay.run(found, interfaces, (None, terminal), |_, packets, _, judge| {
         count += packets.len() as u64;
         evidence = evidence.take().or_else(|| judge.take_evidence());
         Ok(())
