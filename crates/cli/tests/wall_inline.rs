@@ -170,6 +170,8 @@ fn addresses_are_banned_for_a_time_while_the_wall_runs() {
             change(bench, &["add", arg(&control), "banned", "192.0.2.1", "--timeout", "2s", "--json"]);
         assert!(banned.status.success(), "{}", String::from_utf8_lossy(&banned.stderr));
         assert!(!connects(bench), "it is banned");
+        // The ban is of the policy that runs, whatever the file says by now.
+        fs::write(bench.policy(), "rules = 'app HTPP => drop'").unwrap();
         bench.wait("the end of the ban", || bench.stats()["generation"].as_u64() == Some(3));
         assert!(connects(bench), "it is not any more");
         let unknown = change(bench, &["del", arg(&control), "bans", "192.0.2.1"]);
