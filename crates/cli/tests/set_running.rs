@@ -110,6 +110,27 @@ fn an_entry_expires() {
 }
 
 #[test]
+fn an_entry_expires_where_the_file_was_wrong_meanwhile() {
+    let folder = folder("set-expires-late", GRAPH);
+    fs::write(folder.join("members.txt"), "192.0.2.1\n").unwrap();
+    let live = start(&folder);
+    let added = set(&folder, &["add", "gate", "members.txt", "10.0.0.9", "--timeout", "1s"]);
+    assert_eq!(code(&added), 0, "{}", stderr(&added));
+    let changed = || {
+        let change = live.printed.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(change.contains("\"reconfigured\":[\"filter\"]"), "{change}");
+    };
+    changed();
+    // The file of the set cannot be read when the entry expires.
+    fs::rename(folder.join("members.txt"), folder.join("away.txt")).unwrap();
+    live.told("members.txt");
+    fs::rename(folder.join("away.txt"), folder.join("members.txt")).unwrap();
+    changed();
+    let (came, went_on) = ran(live);
+    assert!(0 < went_on && went_on < came, "{went_on} of {came}");
+}
+
+#[test]
 fn what_is_refused_changes_nothing() {
     let folder = folder("set-refused", GRAPH);
     fs::write(folder.join("members.txt"), "10.0.0.9\n").unwrap();
