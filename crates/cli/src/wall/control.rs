@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wall::control::Control;
 use wall::judge::Prepared;
-use wall::policy::{Policy, Records};
+use wall::policy::{Mode, Policy, Records};
 
 /// How long is waited until the wall has taken a policy.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
@@ -198,6 +198,9 @@ impl Reloader {
                 let mut object = run::object(&told.counts, &told.policy);
                 object["type"] = "wall.stats".into();
                 object["generation"] = told.generation.into();
+                let settings = told.policy.settings();
+                object["default"]["verdict"] = settings.default.name().into();
+                object["mode"] = if settings.mode == Mode::Monitor { "monitor" } else { "enforce" }.into();
                 object
             }
             Some("reload") => self.reload().unwrap_or_else(|failure| control::failed(&failure)),
@@ -347,22 +350,41 @@ pub(super) fn stats(args: &ControlArgs) -> Result<Outcome, Failure> {
         terminal::print(&format!("{answer}\n"))?;
         return Ok(Outcome::Done);
     }
-    let mut table = super::run::table_of_rules();
+    terminal::print(&counted(&answer))?;
+    Ok(Outcome::Done)
+}
+
+/// What a wall has counted, for people.
+fn counted(answer: &Value) -> String {
+    let mut table = run::table_of_rules();
     for rule in answer["rules"].as_array().into_iter().flatten() {
         let number = |key: &str| rule[key].as_u64().unwrap_or(0).to_string();
         let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
         table.push(vec![number("line"), text("verdict"), number("packets"), number("bytes"), text("rule")]);
     }
+    let mut other = |verdict: &str, count: &Value, what: &str| {
+        let number = |key: &str| count[key].as_u64().unwrap_or(0);
+        if number("packets") > 0 {
+            let [packets, bytes] = ["packets", "bytes"].map(|key| number(key).to_string());
+            table.push(vec![String::new(), verdict.to_owned(), packets, bytes, format!("({what})")]);
+        }
+    };
+    for (key, what) in run::OTHERS {
+        other(answer[key]["verdict"].as_str().unwrap_or_default(), &answer[key], what);
+    }
+    for (fault, count) in answer["fail"].as_object().into_iter().flatten() {
+        other("drop", count, &format!("fail.{fault}"));
+    }
     let number = |key: &str| answer[key].as_u64().unwrap_or(0);
-    terminal::print(&format!(
-        "{}\ngeneration {}: {} accepted, {} dropped, {} rejected\n",
+    format!(
+        "{}\ngeneration {}: {} accepted, {} dropped, {} rejected{}\n",
         table.text(),
         number("generation"),
         number("accepted"),
         number("dropped"),
-        number("rejected")
-    ))?;
-    Ok(Outcome::Done)
+        number("rejected"),
+        if answer["mode"] == "monitor" { run::ONLY_COUNTED } else { "" }
+    )
 }
 
 #[cfg(test)]
@@ -388,6 +410,27 @@ mod tests {
         // The file is asked for by a reload alone.
         let why = control::why_refused(&reloader.answer(&json!({ "cmd": "reload" }))).unwrap();
         assert!(why.contains("cannot read the policy"), "{why}");
+    }
+
+    #[test]
+    fn what_no_rule_decides_is_told_as_well() {
+        let count = |packets: u64| json!({ "packets": packets, "bytes": packets * 100 });
+        let text = counted(&json!({
+            "generation": 3, "accepted": 1, "dropped": 9, "rejected": 0, "mode": "monitor",
+            "rules": [{ "line": 2, "verdict": "accept", "packets": 1, "bytes": 100, "rule": "tcp => accept" }],
+            "default": { "packets": 4, "bytes": 400, "verdict": "drop" },
+            "undecided": count(0), "not_ip": count(2), "fail": { "no_memory": count(3), "worker_lost": count(0) },
+        }));
+        for words in [
+            "drop 4 400 (no rule takes them)",
+            "(no IP)",
+            "(fail.no_memory)",
+            "1 accepted, 9 dropped, 0 rejected; only counted: mode = \"monitor\"",
+        ] {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(words), "{text}");
+        }
+        assert!(!text.contains("not known yet") && !text.contains("worker_lost"), "{text}");
     }
 
     #[test]

@@ -252,6 +252,16 @@ pub(super) fn table_of_rules() -> Table {
     Table::new(columns.to_vec()).with_gap(2)
 }
 
+/// What decides packets that no rule does: its key in the object for programs, and in words.
+pub(super) const OTHERS: [(&str, &str); 3] = [
+    ("default", "no rule takes them"),
+    ("undecided", "not known yet what the flow speaks"),
+    ("not_ip", "no IP"),
+];
+
+/// Said where packets are only counted.
+pub(super) const ONLY_COUNTED: &str = "; only counted: mode = \"monitor\"";
+
 /// What became of packets, rule by rule.
 pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
     let mut table = table_of_rules();
@@ -265,23 +275,18 @@ pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
         ]);
     }
     let settings = policy.settings();
-    let mut others = vec![
-        (settings.default.name().to_owned(), counts.default, "no rule takes them".to_owned()),
-        ("".to_owned(), counts.undecided, "not known yet what the flow speaks".to_owned()),
-        ("".to_owned(), counts.not_ip, "no IP".to_owned()),
-    ];
-    others.extend(
-        Fault::ALL.map(|fault| {
-            ("drop".to_owned(), counts.faults[fault as usize], format!("fail.{}", fault.name()))
-        }),
-    );
-    for (verdict, count, what) in others.into_iter().filter(|(_, count, _)| count.packets > 0) {
+    let verdicts = [settings.default.name(), "", ""];
+    let others = OTHERS.iter().zip([counts.default, counts.undecided, counts.not_ip]);
+    let others = others.zip(verdicts).map(|((other, count), verdict)| (verdict, count, other.1.to_owned()));
+    let faults =
+        Fault::ALL.map(|fault| ("drop", counts.faults[fault as usize], format!("fail.{}", fault.name())));
+    for (verdict, count, what) in others.chain(faults).filter(|(_, count, _)| count.packets > 0) {
         let (packets, bytes) = (count.packets.to_string(), count.bytes.to_string());
-        table.push(vec![String::new(), verdict, packets, bytes, format!("({what})")]);
+        table.push(vec![String::new(), verdict.to_owned(), packets, bytes, format!("({what})")]);
     }
     let [accepted, rejected, dropped] =
         [Action::Accept, Action::Reject, Action::Drop].map(|action| counts.packets(action));
-    let monitor = if settings.mode == Mode::Monitor { "; only counted: mode = \"monitor\"" } else { "" };
+    let monitor = if settings.mode == Mode::Monitor { ONLY_COUNTED } else { "" };
     format!("{}\n{accepted} accepted, {dropped} dropped, {rejected} rejected{monitor}\n", table.text())
 }
 
