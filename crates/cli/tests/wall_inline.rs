@@ -151,6 +151,9 @@ fn another_policy_is_taken_while_packets_go_on() {
         let sum =
             ["accepted", "dropped", "rejected"].iter().map(|key| last[key].as_u64().unwrap()).sum::<u64>();
         assert_eq!((last["total"].as_u64(), last["generation"].as_u64()), (Some(sum), Some(3)), "{last}");
+        for line in bench.errors().lines() {
+            assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "with `--json`: {line}");
+        }
     });
 }
 

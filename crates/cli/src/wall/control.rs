@@ -175,7 +175,7 @@ impl Reloader {
                 Ok(answer) => terminal.say(&reloaded(&answer)),
                 Err(failure) => {
                     terminal.tell(&failure.message);
-                    terminal.say("the policy that runs goes on unchanged");
+                    terminal.inform("the policy that runs goes on unchanged");
                 }
             }
         }

@@ -133,7 +133,7 @@ pub(super) fn run(
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
     let megabytes = (control.ledger().memory() * workers).div_ceil(1 << 20);
-    terminal.say(&format!(
+    terminal.inform(&format!(
         "{}: generation 1, {} rules; flows and their identification take {megabytes} MiB at most",
         place.greeting(args),
         policy.rules().len()
