@@ -12,6 +12,7 @@ use crate::set::change;
 use apps::SetChanges;
 use classify::lists::Change;
 use engine::shm::runtime;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -93,7 +94,7 @@ impl Asked {
         let served = socket(name).and_then(|path| Server::bind(&path)).and_then(|server| {
             let (shared, main, is_read_once) =
                 (Arc::clone(&self.shared), thread::current(), source.is_read_once());
-            server.serve(Box::new(move |request| match request["cmd"].as_str() {
+            server.serve(Arc::new(move |request: &Value| match request["cmd"].as_str() {
                 Some("set") if is_read_once => {
                     control::error("the graph came from a pipe, and cannot be read again")
                 }

@@ -188,7 +188,7 @@ impl Reloader {
     /// What answers requests.
     pub(super) fn answers(&self) -> control::Answer {
         let reloader = self.clone();
-        Box::new(move |request| reloader.answer(request))
+        Arc::new(move |request: &Value| reloader.answer(request))
     }
 
     fn answer(&self, request: &Value) -> Value {
