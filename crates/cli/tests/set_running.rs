@@ -168,6 +168,21 @@ fn what_is_refused_changes_nothing() {
 }
 
 #[test]
+fn one_that_runs_is_meant_and_none_that_has_crashed() {
+    let folder = folder("set-crashed", GRAPH);
+    fs::write(folder.join("members.txt"), "192.0.2.1\n").unwrap();
+    let mut crashed = start(&folder);
+    crashed.child.kill().unwrap();
+    crashed.child.wait().unwrap();
+    let live = Live::start(&folder, &["--name", "gate", "--json"]);
+    until("the control socket", || sockets(&folder) == 2);
+    let added = object(&set(&folder, &["add", "gate", "members.txt", "192.0.2.2", "--json"]));
+    assert_eq!(added["entries"].as_u64(), Some(1));
+    let (came, went_on) = ran(live);
+    assert!(came > 0 && went_on == 0, "{went_on} of {came}");
+}
+
+#[test]
 fn only_graphs_with_sets_have_a_control_socket() {
     let plain = folder("set-none", common::running::ENDLESS);
     let live = Live::start(&plain, &["--name", "plain"]);
