@@ -1,6 +1,7 @@
 //! `sluss set add` and `del`: sets of what runs.
 
 use crate::args::SetChangeArgs;
+use crate::blame::Blame;
 use crate::control;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
@@ -41,7 +42,7 @@ pub(super) fn run(
     const HELP: &str = "a graph answers if its filters name sets, as `in {@FILE}`; a wall answers on the socket of its `--control SOCKET`, which is named in the place of INSTANCE";
     let answer = control::request(&socket(&args.instance)?, "instance", HELP, &request)?;
     if let Some(why) = control::why_refused(&answer) {
-        return Err(Failure::user(format_args!("nothing has changed: {why}")));
+        return Err(Failure::in_lines(Blame::User, format_args!("nothing has changed: {why}")));
     }
     if args.json {
         print(&format!("{answer}\n"))?;

@@ -3,6 +3,7 @@
 use super::check::written;
 use super::{policy, run, why};
 use crate::args::ControlArgs;
+use crate::blame::Blame;
 use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -322,7 +323,9 @@ fn reloaded(answer: &Value) -> String {
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
     let answer = asked(&args.control, &json!({ "cmd": command }))?;
     match control::why_refused(&answer) {
-        Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
+        Some(why) => {
+            Err(Failure::in_lines(Blame::User, format_args!("the policy that runs goes on unchanged: {why}")))
+        }
         None => Ok(answer),
     }
 }

@@ -352,6 +352,5 @@ fn behind(queue: u16, args: &WallRunArgs, control: &Control) -> Result<Graph, Fa
 
 fn refused(error: &ConfigureError) -> Failure {
     let ConfigureError::App { error, .. } = error else { return Failure::world(error) };
-    let below = error.detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
-    Failure::of(error.fault.into(), format!("{}{below}", error.message))
+    Failure::of_option(error.fault.into(), &error.message, error.detail.as_deref())
 }

@@ -3,6 +3,7 @@
 use super::policy;
 use super::replay::Replay;
 use crate::args::{At, LanguageArgs, WallWhyArgs};
+use crate::blame::Blame;
 use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::inputs;
@@ -57,7 +58,7 @@ fn of_running(args: &WallWhyArgs) -> Result<Outcome, Failure> {
         failure.help("of a capture, `-n N` names the packet: `sluss wall why POLICY CAPTURE -n 1`")
     })?;
     if let Some(why) = control::why_refused(&answer) {
-        return Err(Failure::user(why));
+        return Err(Failure::in_lines(Blame::User, why));
     }
     let text = answer["text"].as_str().unwrap_or_default();
     let text = if args.json { format!("{answer}\n") } else { text.to_owned() };
