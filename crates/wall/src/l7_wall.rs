@@ -23,6 +23,7 @@
 //! | `announced`, `announcements_refused` | connections that FTP or SIP have announced and that have not come; counts announcements that do not count |
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
+//! | `ndpi_unstarted` | counts how often that was tried in vain: the process that starts it was gone, and a wall that is confined starts none |
 //!
 //! Both directions go through one table of flows. What the policy may say, and what it means: [`policy`](crate::policy), [`judge`](crate::judge).
 //!
@@ -47,8 +48,8 @@ use crate::spy::{Settings, SpyError};
 use dpi::worker::Options;
 use engine::shm::Counter;
 use engine::{
-    App, Bucket, Class, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Reconfigured,
-    Reporting, Roles, Setup,
+    App, Bucket, Class, Input, Io, Metadata, Notifier, OptionError, Output, Packet, Passage, Pool, Ports,
+    Reconfigured, Reporting, Roles, Setup,
 };
 use flow::EndReason;
 use flow::table::Slot;
@@ -127,6 +128,9 @@ pub struct Running {
     events: Vec<Event>,
     counters: Counters,
     without_ndpi: Option<String>,
+    notifier: Notifier,
+    /// Whether it was told that nDPI is gone.
+    is_gone_told: bool,
     now_ns: u64,
     /// When counts were told last.
     told_ns: u64,
@@ -162,6 +166,7 @@ struct Counters {
     own: Counter,
     ndpi: Counter,
     ndpi_restarts: Counter,
+    ndpi_unstarted: Counter,
 }
 
 impl Counters {
@@ -192,6 +197,7 @@ impl Counters {
             own: setup.counter("identified_own"),
             ndpi: setup.counter("identified_ndpi"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
+            ndpi_unstarted: setup.counter("ndpi_unstarted"),
         }
     }
 }
@@ -245,6 +251,8 @@ impl Class for L7Wall {
             events: Vec::new(),
             counters: Counters::new(setup),
             without_ndpi,
+            notifier: setup.notifier(),
+            is_gone_told: false,
             now_ns: setup.now_ns,
             told_ns: setup.now_ns,
             holding: Holding::default(),
@@ -370,6 +378,17 @@ impl Running {
         self.counters.ndpi.set(spy.identified().ndpi);
         if let Some((worker, _)) = spy.tier2() {
             self.counters.ndpi_restarts.set(worker.respawns);
+            self.counters.ndpi_unstarted.set(worker.unstarted);
+        }
+        match spy.tier2_gone() {
+            None => self.is_gone_told = false,
+            Some(why) if !self.is_gone_told => {
+                self.is_gone_told = true;
+                self.notifier.warn(format!(
+                    "nDPI's process is gone, and cannot be started again: {why}; of flows that it would identify becomes what `fail.worker_lost` says; to have it back, start the wall again"
+                ));
+            }
+            Some(_) => {}
         }
         if let Some(control) = &self.control {
             control.set_counts(self.judge.counts(), self.judge.policy().0);
