@@ -302,7 +302,8 @@ fn nothing_that_is_read_is_written_over() {
 
 #[test]
 fn accepted_packets_go_to_standard_output_and_into_compressed_files() {
-    let policy = policy("wall-run-out", "dpi = 'own'\nrules = '''\nudp => reject\notherwise => accept\n'''");
+    let policy =
+        policy("wall-run-out", "dpi = 'own'\nrules = '''\napp HTTP => reject\notherwise => accept\n'''");
     let folder = policy.parent().unwrap();
     let told = folder.join("told.pcap.gz");
     let words = ["wall", "run", arg(&policy), "captures/web.pcap", "-o", "-", "-r", arg(&told), "--json"];
