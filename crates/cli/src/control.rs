@@ -1,6 +1,7 @@
 //! The control socket of what runs: requests of other processes, and their answers.
 //!
-//! A request is a line of JSON, `{"cmd":"stats"}`, and so is its answer. Requests are answered one after the other, on a thread of their own.
+//! A request is a line of JSON, `{"cmd":"stats"}`, and so is its answer. Requests are answered one after the other, on a thread of their own; those that
+//! wait for a packet, `why`, beside it, on one each.
 
 use crate::exit::Failure;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,12 +28,18 @@ pub(crate) fn now_ns() -> u64 {
 }
 
 /// What answers requests.
-pub(crate) type Answer = Box<dyn Fn(&Value) -> Value + Send>;
+pub(crate) type Answer = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
+
+/// The command that is answered when a packet has come.
+const WAITS: &str = "why";
+/// How many of these are answered at a time.
+const WAITING_MAX: usize = 4;
 
 /// A control socket.
 pub(crate) struct Server {
     listener: UnixListener,
-    path: PathBuf,
+    /// Its file goes as well if nobody serves.
+    file: Served,
 }
 
 /// The socket's file, which goes when what runs does.
@@ -62,37 +69,67 @@ impl Server {
             bound => bound,
         };
         let listener = listener.map_err(|error| refused(&error))?;
+        let file = Served(path.to_owned());
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| refused(&error))?;
-        Ok(Server { listener, path: path.to_owned() })
+        Ok(Server { listener, file })
     }
 
     /// Answers requests from now on.
     pub(crate) fn serve(self, answer: Answer) -> Result<Served, Failure> {
-        let Server { listener, path } = self;
+        let Server { listener, file } = self;
         let serve = move || {
             engine::stand_back();
+            let waiting = Arc::new(());
             for stream in listener.incoming().flatten() {
                 // Who does not read the answer has not got one.
-                let _ = answer_one(&stream, &answer);
+                let _ = attend(stream, &answer, &waiting);
             }
         };
         let begun = thread::Builder::new().name("control".to_owned()).spawn(serve);
         begun.map_err(|error| Failure::world(format_args!("cannot start a thread: {error}")))?;
-        Ok(Served(path))
+        Ok(file)
     }
+}
+
+/// Answers a request, beside others if it waits; `waiting` is held by each that does.
+fn attend(stream: UnixStream, answer: &Answer, waiting: &Arc<()>) -> io::Result<()> {
+    let asked = match read_request(&stream)? {
+        Ok(asked) if asked["cmd"] == WAITS => asked,
+        Ok(asked) => return tell(&stream, &answer(&asked)),
+        Err(wrong) => return tell(&stream, &wrong),
+    };
+    if Arc::strong_count(waiting) > WAITING_MAX {
+        return tell(&stream, &error("others wait for packets, as many as may: ask again later"));
+    }
+    let (answer, turn) = (Arc::clone(answer), Arc::clone(waiting));
+    let begun = thread::Builder::new().name("why".to_owned()).spawn(move || {
+        engine::stand_back();
+        let _ = tell(&stream, &answer(&asked));
+        drop(turn);
+    });
+    begun.map(drop)
 }
 
 /// Answers a request. Whatever comes, there is an answer, or the connection is closed, within [`PATIENCE`] for the request and for who reads the
 /// answer.
 pub(crate) fn answer_one(stream: &UnixStream, answer: &Answer) -> io::Result<()> {
-    let answered = match request_line(stream)? {
-        None => error("a request has 64 MiB at most"),
-        Some(line) => match serde_json::from_slice(&line) {
-            Ok(request) => answer(&request),
-            Err(_) => error("a request is a line of JSON: {\"cmd\":\"stats\"}"),
-        },
-    };
-    write_line(stream, &format!("{answered}\n"), Instant::now() + PATIENCE)
+    match read_request(stream)? {
+        Ok(asked) => tell(stream, &answer(&asked)),
+        Err(wrong) => tell(stream, &wrong),
+    }
+}
+
+/// What is asked, or the answer to what is no request.
+fn read_request(stream: &UnixStream) -> io::Result<Result<Value, Value>> {
+    Ok(match request_line(stream)? {
+        None => Err(error("a request has 64 MiB at most")),
+        Some(line) => serde_json::from_slice(&line)
+            .map_err(|_| error("a request is a line of JSON: {\"cmd\":\"stats\"}")),
+    })
+}
+
+fn tell(stream: &UnixStream, answer: &Value) -> io::Result<()> {
+    write_line(stream, &format!("{answer}\n"), Instant::now() + PATIENCE)
 }
 
 /// Writes an answer.
@@ -193,6 +230,38 @@ pub(crate) fn asked(path: &Path, request: &Value, patience: Duration) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_waits_for_a_packet_holds_up_nobody() {
+        let path = std::env::temp_dir().join(format!("sluss-control-{}", std::process::id()));
+        let (begun, waits) = std::sync::mpsc::channel::<()>();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let channels = std::sync::Mutex::new((begun, ended));
+        let answer: Answer = Arc::new(move |request: &Value| {
+            if request["cmd"] == WAITS {
+                let channels = channels.lock().unwrap();
+                channels.0.send(()).unwrap();
+                channels.1.recv().unwrap();
+            }
+            request["cmd"].clone()
+        });
+        let served = Server::bind(&path).unwrap().serve(answer).unwrap();
+        let ask = |command: &str| {
+            asked(&path, &json!({ "cmd": command }), Duration::from_secs(20)).map(|answer| answer == command)
+        };
+        thread::scope(|scope| {
+            let why = scope.spawn(|| ask(WAITS).unwrap());
+            waits.recv().unwrap();
+            assert!(ask("stats").unwrap(), "while another waits");
+            end.send(()).unwrap();
+            assert!(why.join().unwrap());
+        });
+        assert!(path.exists());
+        drop(served);
+        assert!(!path.exists());
+        drop(Server::bind(&path).unwrap());
+        assert!(!path.exists(), "nobody serves");
+    }
 
     #[test]
     fn who_reads_little_by_little_does_not_hold_the_socket() {

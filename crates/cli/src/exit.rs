@@ -163,6 +163,19 @@ impl Failure {
         Failure { message: Message::error(blame, message), blame }
     }
 
+    /// The same, told in lines.
+    pub(crate) fn in_lines(blame: Blame, message: impl Display) -> Self {
+        Failure { message: Message::error_in_lines(blame, message), blame }
+    }
+
+    /// An app has refused an option: below that, what it has to show in lines.
+    pub(crate) fn of_option(blame: Blame, message: &str, detail: Option<&str>) -> Self {
+        match detail {
+            Some(detail) => Failure::in_lines(blame, format_args!("{}\n{detail}", shown(message))),
+            None => Failure::of(blame, message),
+        }
+    }
+
     /// With what the user can do about it.
     pub(crate) fn help(self, help: impl Display) -> Self {
         Failure { message: self.message.with_help(&help.to_string()), ..self }

@@ -20,12 +20,23 @@ pub(crate) struct Message {
 impl Message {
     /// An error that is about neither a filter nor a graph. Its code says whose fault it is.
     pub(crate) fn error(blame: Blame, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        // What broke of ours is told in lines of ours.
+        let text = if blame == Blame::Internal { message.as_str().into() } else { shown(&message) };
+        Message::of_error(blame, &message, &text)
+    }
+
+    /// The same, where what is wrong is told in lines: it has a filter with carets in it, or what a program says. Names in it are escaped before.
+    pub(crate) fn error_in_lines(blame: Blame, message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        let lines = message.lines().map(|line| shown(&line.replace('\t', "    ")).into_owned());
+        Message::of_error(blame, &message, &lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn of_error(blame: Blame, message: &str, text: &str) -> Self {
         let kind = if blame == Blame::Internal { "internal error" } else { "error" };
         let code = format!("CL{:03}", blame.code());
-        let message = message.to_string();
-        let object = json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", &message) });
-        // What broke of ours is told in lines of ours.
-        let text = if blame == Blame::Internal { message.into() } else { shown(&message) };
+        let object = json!({ "v": 1, "type": "error", "error": finding(Some(&code), "error", message) });
         Message { text: format!("{kind}: {text}"), is_rendered: false, object }
     }
 
@@ -177,6 +188,14 @@ mod tests {
         assert_eq!((message.to_string().as_str(), message.what()), (text, "a\x1b[31m\nerror: b"));
         assert_eq!(Message::warning("a\nb").to_string(), "warning: a\\nb");
         assert_eq!(Message::error(Blame::Internal, "a\nb").to_string(), "internal error: a\nb");
+    }
+
+    #[test]
+    fn what_is_told_in_lines_keeps_them_and_nothing_else() {
+        let message =
+            Message::error_in_lines(Blame::User, "no filter\n\tip prot\x1b[2J\r\n   ^^^^").with_help("a\nb");
+        assert_eq!(message.to_string(), "error: no filter\n    ip prot\\u{1b}[2J\n   ^^^^\nhelp: a\\nb");
+        assert_eq!(message.what(), "no filter\n\tip prot\x1b[2J\r\n   ^^^^");
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Terminal {
         self.put(&harmless(text));
     }
 
+    /// Says what a run has to say of itself; to programs as a note.
+    pub(crate) fn inform(&self, text: &str) {
+        if self.json { self.tell(&Message::note(text)) } else { self.say(text) }
+    }
+
     fn put(&self, line: &str) {
         if self.is_beside_packets { reader::say_beside_packets(line) } else { reader::say(line) }
     }

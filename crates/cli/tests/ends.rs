@@ -837,6 +837,21 @@ fn what_is_no_capture_is_incomplete_everywhere() {
     );
 }
 
+#[test]
+fn what_is_missing_is_told_in_a_line() {
+    let output = run(&["new", "app", "x"]);
+    let said = stderr(&output);
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(said.contains("not provided: <--lua|--rust>\nhelp: Usage: sluss new app"), "{said}");
+}
+
+#[test]
+fn what_a_program_says_in_lines_is_told_so() {
+    let output = run(&["snsh", "-l", "nosuch.mod"]);
+    let said = stderr(&output);
+    assert!(said.contains("module 'nosuch.mod' not found:\n    no f") && !said.contains("\\n"), "{said}");
+}
+
 /// As where a shell has put the name of a file among the arguments.
 #[test]
 fn what_was_typed_makes_no_lines_and_no_colours() {

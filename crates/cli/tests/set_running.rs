@@ -110,6 +110,27 @@ fn an_entry_expires() {
 }
 
 #[test]
+fn an_entry_expires_where_the_file_was_wrong_meanwhile() {
+    let folder = folder("set-expires-late", GRAPH);
+    fs::write(folder.join("members.txt"), "192.0.2.1\n").unwrap();
+    let live = start(&folder);
+    let added = set(&folder, &["add", "gate", "members.txt", "10.0.0.9", "--timeout", "1s"]);
+    assert_eq!(code(&added), 0, "{}", stderr(&added));
+    let changed = || {
+        let change = live.printed.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(change.contains("\"reconfigured\":[\"filter\"]"), "{change}");
+    };
+    changed();
+    // The file of the set cannot be read when the entry expires.
+    fs::rename(folder.join("members.txt"), folder.join("away.txt")).unwrap();
+    live.told("members.txt");
+    fs::rename(folder.join("away.txt"), folder.join("members.txt")).unwrap();
+    changed();
+    let (came, went_on) = ran(live);
+    assert!(0 < went_on && went_on < came, "{went_on} of {came}");
+}
+
+#[test]
 fn what_is_refused_changes_nothing() {
     let folder = folder("set-refused", GRAPH);
     fs::write(folder.join("members.txt"), "10.0.0.9\n").unwrap();
@@ -145,6 +166,21 @@ fn what_is_refused_changes_nothing() {
     assert_eq!(added["entries"].as_u64(), Some(1));
     let (came, went_on) = ran(live);
     assert!(came > 0 && came - went_on <= 256, "{went_on} of {came}");
+}
+
+#[test]
+fn one_that_runs_is_meant_and_none_that_has_crashed() {
+    let folder = folder("set-crashed", GRAPH);
+    fs::write(folder.join("members.txt"), "192.0.2.1\n").unwrap();
+    let mut crashed = start(&folder);
+    crashed.child.kill().unwrap();
+    crashed.child.wait().unwrap();
+    let live = Live::start(&folder, &["--name", "gate", "--json"]);
+    until("the control socket", || sockets(&folder) == 2);
+    let added = object(&set(&folder, &["add", "gate", "members.txt", "192.0.2.2", "--json"]));
+    assert_eq!(added["entries"].as_u64(), Some(1));
+    let (came, went_on) = ran(live);
+    assert!(came > 0 && went_on == 0, "{went_on} of {came}");
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::say;
+use common::{say, scratch};
 use dpi::worker::{Faults, Options};
 use dpi::{Protocol, ndpi};
 use flow::Packet;
 use std::time::{Duration, Instant};
-use wall::spy::{Settings, Spy, Tag};
+use wall::spy::{Progress, Settings, Spy, Tag};
 use wire::LinkType;
 
 /// Verdicts come again within this time after a fault.
@@ -108,6 +108,45 @@ fn a_worker_that_is_stopped_is_replaced() {
     let took = until_identified(&mut spy, &mut ports);
     assert!(took < RESUMES, "{took:?}");
     assert_ne!(spy.worker_process(), Some(process));
+}
+
+#[test]
+fn that_it_cannot_be_started_again_is_told_and_what_is_asked_is_lost() {
+    if let Some(why) = ndpi::absent() {
+        return say(&format!("SKIPPED: this build has no nDPI ({why})"));
+    }
+    let program = scratch("ndpi-gone").join("sluss");
+    let link = || std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_sluss"), &program).unwrap();
+    link();
+    let ndpi = Some(Options { program: Some(program.clone()), guess: false, ..Options::default() });
+    let flows = flow::Settings { capacity: 10_000, ..flow::Settings::default() };
+    let mut spy = Spy::new(Settings { flows, ndpi, ..Settings::default() }).unwrap();
+    let mut ports = 1024..;
+    until_identified(&mut spy, &mut ports);
+    // As in a process that is confined, no other can be started.
+    std::fs::remove_file(&program).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", spy.worker_process().unwrap())).unwrap();
+    let warm = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap().to_owned();
+    assert!(std::process::Command::new("kill").args(["-KILL", &warm]).status().unwrap().success());
+    let begin = Instant::now();
+    let mut is_lost = false;
+    while !is_lost || spy.tier2_gone().is_none() {
+        assert!(begin.elapsed() < PATIENCE, "{:?}", spy.tier2());
+        let port = ports.next().unwrap();
+        is_lost = (0..20).any(|_| look(&mut spy, &tftp(port)).progress == Progress::Lost);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (counters, _) = spy.tier2().unwrap();
+    assert!(counters.crashes == 1 && counters.unstarted > 0, "{counters:?}");
+    let is_there = || std::path::Path::new("/proc").join(&warm).exists();
+    while is_there() {
+        assert!(begin.elapsed() < PATIENCE, "it was not reaped");
+        look(&mut spy, &tftp(ports.next().unwrap()));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    link();
+    until_identified(&mut spy, &mut ports);
+    assert_eq!(spy.tier2_gone(), None);
 }
 
 #[test]

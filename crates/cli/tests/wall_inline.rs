@@ -151,6 +151,9 @@ fn another_policy_is_taken_while_packets_go_on() {
         let sum =
             ["accepted", "dropped", "rejected"].iter().map(|key| last[key].as_u64().unwrap()).sum::<u64>();
         assert_eq!((last["total"].as_u64(), last["generation"].as_u64()), (Some(sum), Some(3)), "{last}");
+        for line in bench.errors().lines() {
+            assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "with `--json`: {line}");
+        }
     });
 }
 
@@ -170,8 +173,17 @@ fn addresses_are_banned_for_a_time_while_the_wall_runs() {
             change(bench, &["add", arg(&control), "banned", "192.0.2.1", "--timeout", "2s", "--json"]);
         assert!(banned.status.success(), "{}", String::from_utf8_lossy(&banned.stderr));
         assert!(!connects(bench), "it is banned");
+        // The ban is of the policy that runs, whatever the file says by now.
+        fs::write(bench.policy(), "rules = 'app HTPP => drop'").unwrap();
         bench.wait("the end of the ban", || bench.stats()["generation"].as_u64() == Some(3));
         assert!(connects(bench), "it is not any more");
+        let policy = scratch("inline-second").join("policy.toml");
+        fs::write(&policy, "rules = 'otherwise => accept'").unwrap();
+        let second =
+            format!("{} wall run {} --inline wan lan -D 1", env!("CARGO_BIN_EXE_sluss"), arg(&policy));
+        let second = bench.middle.command(&second).output().unwrap();
+        let errors = String::from_utf8_lossy(&second.stderr);
+        assert!(second.status.code() == Some(3) && errors.contains("another wall stands on wan"), "{errors}");
         let unknown = change(bench, &["del", arg(&control), "bans", "192.0.2.1"]);
         let errors = String::from_utf8_lossy(&unknown.stderr).into_owned();
         assert_eq!(unknown.status.code(), Some(2), "{errors}");

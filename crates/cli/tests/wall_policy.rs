@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{arg, code, root, run, say, scratch, stderr, stdout};
+use common::{arg, code, root, run, say, scratch, sluss, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -266,4 +266,65 @@ fn a_risk_that_nobody_looks_for_is_warned_of_and_a_wrong_name_corrected() {
     assert!(stderr(&output).contains("did you mean `TLS_WEAK_CIPHER`?"), "{}", stderr(&output));
     let listed = stdout(&run(&["wall", "protocols", "--risks", "numeric"]));
     assert!(listed.contains("HTTP_NUMERIC_IP_HOST") && listed.contains("NUMERIC_IP_HOST"), "{listed}");
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let policy = policy(
+        "wall-run-lost",
+        "dpi = 'own'\nrules = 'src host in @known => reject'\nsets.known = 'known.txt'\n",
+    );
+    let folder = policy.parent().unwrap();
+    let (capture, known, out) = (folder.join("x.pcap"), folder.join("known.txt"), folder.join("out.pcap"));
+    fs::copy(root().join("captures/web.pcap"), &capture).unwrap();
+    fs::write(&known, "192.0.2.1\n").unwrap();
+    let kept = || [&policy, &capture, &known].map(|path| fs::read(path).unwrap());
+    let before = kept();
+    for (flags, words) in [
+        (&["-o", arg(&capture)][..], "is both input and output"),
+        (&["-r", arg(&capture)], "is both input and output"),
+        (&["-o", arg(&policy)], "is both input and output"),
+        (&["-r", arg(&known)], "is both input and output"),
+        (&["-o", arg(&out), "-r", arg(&out)], "is the output of `-o` and of `-r`"),
+        (&["-o", "-", "--verdicts"], "cannot both go to standard output"),
+    ] {
+        let output = sluss(&["wall", "run", arg(&policy), arg(&capture)]).args(flags).output().unwrap();
+        assert_eq!(code(&output), 2, "{flags:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{flags:?}: {}", stderr(&output));
+        assert!(kept() == before && !out.exists(), "{flags:?}");
+    }
+    let rules = folder.join("r4");
+    fs::write(&rules, "*filter\n:FORWARD DROP [0:0]\n-A FORWARD -p tcp -j ACCEPT\nCOMMIT\n").unwrap();
+    let output = run(&["wall", "import", arg(&rules), "-o", arg(&rules)]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    assert!(fs::read_to_string(&rules).unwrap().starts_with("*filter"));
+}
+
+#[test]
+fn accepted_packets_go_to_standard_output_and_into_compressed_files() {
+    let policy =
+        policy("wall-run-out", "dpi = 'own'\nrules = '''\napp HTTP => reject\notherwise => accept\n'''");
+    let folder = policy.parent().unwrap();
+    let told = folder.join("told.pcap.gz");
+    let words = ["wall", "run", arg(&policy), "captures/web.pcap", "-o", "-", "-r", arg(&told), "--json"];
+    let output = run(&words);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let object = &objects(&stderr(&output))[0];
+    assert_eq!(object["type"], "wall.run");
+    let passed = folder.join("passed.pcap");
+    fs::write(&passed, &output.stdout).unwrap();
+    let packets = |path| stdout(&run(&["filter", "--count", "", path])).trim().parse::<u64>().unwrap();
+    assert_eq!(packets(arg(&passed)), object["accepted"].as_u64().unwrap());
+    assert_eq!(fs::read(&told).unwrap()[..2], [0x1f, 0x8b]);
+    assert!(packets(arg(&told)) > 0);
+}
+
+#[test]
+fn flags_for_captures_are_refused_between_devices() {
+    for flags in [&["-o", "x"][..], &["-r", "x"], &["-v"], &["--in", "a"], &["--out", "a"]] {
+        let words = ["wall", "run", "policy.toml", "--inline", "a", "b"];
+        let output = sluss(&words).args(flags).output().unwrap();
+        assert_eq!(code(&output), 2, "{flags:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("--inline"), "{flags:?}: {}", stderr(&output));
+    }
 }

@@ -168,6 +168,8 @@ pub struct Worker {
     quarantined: HashSet<FlowId>,
     watch: Watch,
     barren: Barren,
+    /// Why the warm process, which is gone, cannot be started again.
+    unstarted: Option<String>,
     counters: Counters,
     cpu_of_ended: Duration,
 }
@@ -211,6 +213,7 @@ impl Worker {
             quarantined: HashSet::new(),
             watch: Watch::new(options.stuck),
             barren: Barren::default(),
+            unstarted: None,
             counters: Counters::default(),
             cpu_of_ended: Duration::ZERO,
             options,
@@ -242,9 +245,16 @@ impl Worker {
         self.process.worker()
     }
 
+    /// Why there is no worker and none can be started, as in a process that is confined; it is tried again each second. What is submitted meanwhile is
+    /// [lost](Reason::Lost) at once.
+    pub fn unstarted(&self) -> Option<&str> {
+        self.unstarted.as_deref()
+    }
+
     /// Processor time that the worker, those before it, and the warm process have used, in seconds.
     pub fn cpu_seconds(&self) -> f64 {
-        (self.cpu_of_ended + self.process.cpu()).as_secs_f64()
+        let now = if self.unstarted.is_none() { self.process.cpu() } else { Duration::ZERO };
+        (self.cpu_of_ended + now).as_secs_f64()
     }
 
     /// Hands over a packet. The worker, if it sleeps, is woken by the next [`Worker::poll`].

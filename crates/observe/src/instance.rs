@@ -3,6 +3,8 @@
 use engine::shm::{self, Process, Snapshot, SnapshotError, runtime};
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -100,7 +102,8 @@ fn is_it(start_ticks: u64, found: &Process) -> bool {
 }
 
 impl Found {
-    /// Removes the files of instances that have crashed, and damaged ones whose names tell of no process that is there.
+    /// Removes the files of instances that have crashed, and damaged ones whose names tell of no process that is there; and control sockets without
+    /// counters on which nobody answers any more.
     /// Returns which, and what went wrong.
     pub fn clean(&self) -> Vec<(PathBuf, io::Result<()>)> {
         let crashed = self.instances.iter().filter(|instance| instance.state == State::Crashed);
@@ -114,8 +117,31 @@ impl Found {
             }
             (path.clone(), removed)
         };
-        paths.map(remove).collect()
+        let mut cleaned: Vec<_> = paths.map(remove).collect();
+        let sockets = self.folders.iter().flat_map(|folder| stale_sockets(folder));
+        cleaned.extend(sockets.map(|path| {
+            let removed = fs::remove_file(&path);
+            (path, removed)
+        }));
+        cleaned
     }
+}
+
+/// Control sockets of a folder, of processes that are not there, beside which there are no counters.
+fn stale_sockets(folder: &Path) -> Vec<PathBuf> {
+    let is_stale = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let of = name.and_then(|name| name.strip_suffix(".control")).and_then(|name| name.rsplit_once('.'));
+        let Some((name, Ok(pid))) = of.map(|(name, pid)| (name, pid.parse::<u32>())) else { return false };
+        let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+        let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        is_socket
+            && !folder.join(runtime::file_name(name, pid)).exists()
+            && Process::of(pid).is_none()
+            && UnixStream::connect(path).is_err_and(is_refused)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(is_stale).collect()
 }
 
 /// The instances of some folders. Folders that do not exist are empty.
@@ -235,6 +261,22 @@ mod tests {
         assert_eq!(cleaned, [at("a", own), at("torn", u32::MAX)]);
         assert!(at("b", own).exists() && at("young", own).exists() && unrelated.exists());
         drop(segment);
+    }
+
+    #[test]
+    fn sockets_on_which_nobody_answers_are_cleaned() {
+        use std::os::unix::net::UnixListener;
+        let folder = Scratch::new();
+        // None is a possible number of a process.
+        let paths = ["gone", "there"].map(|name| folder.path(&format!("{name}.{}.control", u32::MAX)));
+        let [gone, there] = paths.clone().map(|path| UnixListener::bind(path).expect("a socket"));
+        drop(gone);
+        let unrelated = folder.file("a.1.control", b"x");
+        let found = find(&[folder.folder().to_owned()]).expect("it can be read");
+        let cleaned: Vec<_> = found.clean().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(cleaned, paths[..1]);
+        assert!(!paths[0].exists() && paths[1].exists() && unrelated.exists());
+        drop(there);
     }
 
     #[test]

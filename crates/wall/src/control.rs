@@ -99,6 +99,15 @@ impl PartialEq for Control {
     }
 }
 
+/// A policy that was handed over, and what to go back to while no worker has taken it.
+#[derive(Debug)]
+pub struct HandedOver {
+    policy: Arc<Policy>,
+    before: (Arc<Policy>, Arc<[Bucket]>),
+    /// Whether every worker had the policy before it.
+    is_settled: bool,
+}
+
 impl Control {
     /// For a wall that begins with this policy. `has_eve`: whether records of EVE are written.
     #[must_use]
@@ -167,15 +176,35 @@ impl Control {
     }
 
     /// Hands over another policy, which each worker takes between two bursts.
-    pub fn hand_over(&self, mut prepared: Prepared) {
+    pub fn hand_over(&self, mut prepared: Prepared) -> HandedOver {
         prepared.comes_after(&self.policy());
         let mut inner = self.inner();
-        inner.policy = Arc::clone(prepared.policy());
+        let is_settled = inner.prepared.iter().all(Option::is_none);
+        let policy = Arc::clone(prepared.policy());
+        let before = std::mem::replace(&mut inner.policy, Arc::clone(&policy));
         inner.generation = inner.generation.wrapping_add(1);
-        inner.limits = prepared.limits();
+        let limits = std::mem::replace(&mut inner.limits, prepared.limits());
         inner.prepared[1..].iter_mut().for_each(|other| *other = Some(prepared.for_another()));
         inner.prepared[0] = Some(prepared);
         self.shared.has_prepared.iter().for_each(|has| has.store(true, Ordering::Release));
+        HandedOver { policy, before: (before, limits), is_settled }
+    }
+
+    /// Takes a policy back that no worker has taken yet: the one before it goes on. `false` where one has, or not all had the one before.
+    pub fn withdraw(&self, handed: HandedOver) -> bool {
+        let HandedOver { policy, before, is_settled } = handed;
+        let mut inner = self.inner();
+        let is_untaken = |prepared: &Option<Prepared>| {
+            prepared.as_ref().is_some_and(|prepared| Arc::ptr_eq(prepared.policy(), &policy))
+        };
+        if !is_settled || !inner.prepared.iter().all(is_untaken) {
+            return false;
+        }
+        self.shared.has_prepared.iter().for_each(|has| has.store(false, Ordering::Relaxed));
+        inner.prepared.fill_with(|| None);
+        (inner.policy, inner.limits) = before;
+        inner.generation = inner.generation.wrapping_sub(1);
+        true
     }
 
     /// What the wall has told of itself last, a tick ago at most while it runs: the counts of all workers. While some have not taken the last policy yet, counts of

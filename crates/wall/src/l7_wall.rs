@@ -24,6 +24,7 @@
 //! | `identified_own`, `identified_ndpi` | count flows by who has identified them |
 //! | `names_lost` | counts flows with names that there was no room for: rules know them until the policy is another, records do not |
 //! | `ndpi_restarts` | counts how often nDPI was started again after it had crashed or hung |
+//! | `ndpi_unstarted` | counts how often that was tried in vain: the process that starts it was gone, and a wall that is confined starts none |
 //!
 //! Both directions go through one table of flows. What the policy may say, and what it means: [`policy`](crate::policy), [`judge`](crate::judge).
 //!
@@ -48,8 +49,8 @@ use crate::spy::{Settings, SpyError};
 use dpi::worker::Options;
 use engine::shm::Counter;
 use engine::{
-    App, Bucket, Class, Input, Io, Metadata, OptionError, Output, Packet, Passage, Pool, Ports, Reconfigured,
-    Reporting, Roles, Setup,
+    App, Bucket, Class, Input, Io, Metadata, Notifier, OptionError, Output, Packet, Passage, Pool, Ports,
+    Reconfigured, Reporting, Roles, Setup,
 };
 use flow::EndReason;
 use flow::table::Slot;
@@ -128,6 +129,9 @@ pub struct Running {
     events: Vec<Event>,
     counters: Counters,
     without_ndpi: Option<String>,
+    notifier: Notifier,
+    /// Whether it was told that nDPI is gone.
+    is_gone_told: bool,
     now_ns: u64,
     /// When flows were looked at last that may have timed out, and when counts were told.
     rested_ns: u64,
@@ -165,6 +169,7 @@ struct Counters {
     ndpi: Counter,
     names_lost: Counter,
     ndpi_restarts: Counter,
+    ndpi_unstarted: Counter,
 }
 
 impl Counters {
@@ -196,6 +201,7 @@ impl Counters {
             ndpi: setup.counter("identified_ndpi"),
             names_lost: setup.counter("names_lost"),
             ndpi_restarts: setup.counter("ndpi_restarts"),
+            ndpi_unstarted: setup.counter("ndpi_unstarted"),
         }
     }
 }
@@ -249,6 +255,8 @@ impl Class for L7Wall {
             events: Vec::new(),
             counters: Counters::new(setup),
             without_ndpi,
+            notifier: setup.notifier(),
+            is_gone_told: false,
             now_ns: setup.now_ns,
             rested_ns: setup.now_ns,
             told_ns: setup.now_ns,
@@ -381,6 +389,17 @@ impl Running {
         self.counters.names_lost.set(spy.names_lost());
         if let Some((worker, _)) = spy.tier2() {
             self.counters.ndpi_restarts.set(worker.respawns);
+            self.counters.ndpi_unstarted.set(worker.unstarted);
+        }
+        match spy.tier2_gone() {
+            None => self.is_gone_told = false,
+            Some(why) if !self.is_gone_told => {
+                self.is_gone_told = true;
+                self.notifier.warn(format!(
+                    "nDPI's process is gone, and cannot be started again: {why}; of flows that it would identify becomes what `fail.worker_lost` says; to have it back, start the wall again"
+                ));
+            }
+            Some(_) => {}
         }
         if let Some(control) = &self.control {
             control.set_counts(self.judge.counts(), self.judge.policy().0);

@@ -300,22 +300,22 @@ pub(crate) struct WallRunArgs {
     )]
     pub(crate) fail_open: bool,
     /// Write accepted packets to a capture.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["inline", "nfqueue"])]
     pub(crate) output: Option<PathBuf>,
     /// Write what ends of rejected flows are told.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["inline", "nfqueue"])]
     pub(crate) reject: Option<PathBuf>,
     /// A line for each packet: number and verdict.
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["inline", "nfqueue"])]
     pub(crate) verdicts: bool,
     /// Print JSON, an object a line.
     #[arg(long)]
     pub(crate) json: bool,
     /// The interface that packets of captures, or of a queue, came by.
-    #[arg(long = "in", value_name = "IFACE", hide_short_help = true)]
+    #[arg(long = "in", value_name = "IFACE", conflicts_with = "inline", hide_short_help = true)]
     pub(crate) input: Option<String>,
     /// The interface that they would leave by.
-    #[arg(long = "out", value_name = "IFACE", hide_short_help = true)]
+    #[arg(long = "out", value_name = "IFACE", conflicts_with = "inline", hide_short_help = true)]
     pub(crate) out: Option<String>,
     /// Live: records go there: FILE, unix:PATH, unix_dgram:PATH.
     #[arg(

@@ -201,9 +201,8 @@ pub(super) fn refused(error: &ConfigureError, args: &BlastArgs) -> Failure {
         Some("rate_pps" | "rate_mbps") => "--rate: ".to_owned(),
         Some(option) => format!("--{}: ", option.replace('_', "-")),
     };
-    let below = detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
-    let message = format!("{flag}{}{below}", with_flags(message));
-    let failure = Failure::of((*fault).into(), message);
+    let message = format!("{flag}{}", with_flags(message));
+    let failure = Failure::of_option((*fault).into(), &message, detail.as_deref());
     match (&app[..], option.as_deref(), &args.capture) {
         (SOURCE, Some("path"), Some(capture)) => failure.about_capture(capture),
         (TARGET, Some("path"), _) => unwritable::with_help(failure, Path::new(&args.to)),

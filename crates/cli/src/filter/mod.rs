@@ -19,7 +19,7 @@ mod merge;
 mod misfits;
 mod names;
 mod objects;
-mod opening;
+pub(crate) mod opening;
 pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod progress;

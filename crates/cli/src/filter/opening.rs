@@ -3,18 +3,24 @@
 use crate::exit::Failure;
 use crate::reader::Patient;
 use crate::unwritable;
-use capture::FileIdentity;
+use capture::{FileIdentity, NameHint, Writer};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// What standard output is called.
+pub(super) const STDOUT: &str = "standard output";
+
+/// Its names, as outputs. To open it by one would empty a file that others write to as well (`>> log`).
+const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Descriptors for all but the outputs.
 const OTHER_FILES: u64 = 256;
 
 /// The outputs of a run that begins. If it does not, they stay as they were: those that were made for it go, the others keep what they hold.
 #[derive(Default)]
-pub(super) struct Opening {
+pub(crate) struct Opening {
     outputs: Vec<Output>,
 }
 
@@ -26,7 +32,7 @@ struct Output {
 
 impl Opening {
     /// For so many outputs. Each needs a descriptor, of which the system gives a process more than it has at first, if it is asked.
-    pub(super) fn of(outputs: usize) -> Opening {
+    pub(crate) fn of(outputs: usize) -> Opening {
         allow(outputs as u64 + OTHER_FILES);
         Opening { outputs: Vec::with_capacity(outputs) }
     }
@@ -41,8 +47,17 @@ impl Opening {
         Ok(Patient::of(file))
     }
 
+    /// A writer of packets to a file, compressed where its name says so, or to standard output.
+    pub(crate) fn capture(&mut self, path: &Path) -> Result<Writer<Patient>, Failure> {
+        if is_stdout(path) {
+            return stdout().map(|stdout| stdout.writer(STDOUT));
+        }
+        let file = self.open(path)?;
+        Ok(file.writer(&path.to_string_lossy()).compressed(NameHint::of(path).compression))
+    }
+
     /// The run begins: what was made stays.
-    pub(super) fn keep(mut self) {
+    pub(crate) fn keep(mut self) {
         self.outputs.clear();
     }
 }
@@ -86,9 +101,23 @@ pub(super) fn allow_inputs(inputs: usize, outputs: usize) -> Result<(), Failure>
     }
 }
 
-/// Takes everything out of an output that is a file. Of FIFOs and devices nothing can be taken, nor need it be.
-pub(super) fn empty(output: &mut Patient, path: &Path) -> Result<(), Failure> {
-    let file = output.file_mut();
+/// Whether an output has one of the names of standard output.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name)
+}
+
+/// Standard output.
+pub(super) fn stdout() -> Result<Patient, Failure> {
+    Patient::stdout().map_err(|error| Failure::writing(STDOUT, &error))
+}
+
+/// Takes everything out of an output that is a file. Of FIFOs and devices nothing can be taken, nor need it be, and what is in standard output
+/// stays.
+pub(crate) fn empty(writer: &mut Writer<Patient>, path: &Path) -> Result<(), Failure> {
+    if writer.name() == STDOUT {
+        return Ok(());
+    }
+    let file = writer.sink_mut().file_mut();
     let emptied =
         file.metadata().and_then(|metadata| if metadata.is_file() { file.set_len(0) } else { Ok(()) });
     emptied.map_err(|error| unwritable::capture(path, &error))

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What is appended to an input is read again, without end.
-pub(super) fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
+pub(crate) fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
     if let Some(input) = inputs.iter().find(|input| input.is_same_file(Path::new(STDOUT))) {
         let name = match input {
             Input::File(path) => format!("the input {}", path.display()),
@@ -20,26 +20,42 @@ pub(super) fn refuse_to_append(inputs: &[Input]) -> Result<(), Failure> {
 }
 
 /// An output that is also an input would be emptied before it is read, and two filters that write to one file would
-/// write over each other.
-pub(super) fn refuse_to_lose(outputs: &[&Path], inputs: &[Input]) -> Result<(), Failure> {
+/// write over each other: `twice` says so of that file.
+pub(crate) fn refuse_to_lose(
+    outputs: &[&Path],
+    inputs: &[Input],
+    twice: impl FnOnce(&Path) -> Failure,
+) -> Result<(), Failure> {
     let read: HashSet<FileIdentity> = inputs.iter().filter_map(Input::identity).collect();
     let stdout = identity(Path::new(STDOUT));
     let mut places = HashSet::new();
     for output in outputs {
         if FileIdentity::of(output).is_some_and(|file| read.contains(&file)) {
-            return Err(Failure::lost_input(format_args!("{} is both input and output", output.display())));
+            return Err(is_both(output));
         }
         let is_taken =
             places_of(output, stdout).into_iter().fold(false, |is, place| is | !places.insert(place));
         if is_taken {
-            return Err(Failure::user(format!(
-                "{} is the output of two filters: each would write over the other",
-                output.display()
-            ))
-            .help("give each filter a file of its own, or join the filters by `or`"));
+            return Err(twice(output));
         }
     }
     Ok(())
+}
+
+/// The same of one output.
+pub(crate) fn refuse_to_empty(output: &Path, inputs: &[Input]) -> Result<(), Failure> {
+    if inputs.iter().any(|input| input.is_same_file(output)) { Err(is_both(output)) } else { Ok(()) }
+}
+
+fn is_both(output: &Path) -> Failure {
+    Failure::lost_input(format_args!("{} is both input and output", output.display()))
+}
+
+/// Two filters write to one file.
+pub(super) fn of_two_filters(output: &Path) -> Failure {
+    let name = output.display();
+    Failure::user(format_args!("{name} is the output of two filters: each would write over the other"))
+        .help("give each filter a file of its own, or join the filters by `or`")
 }
 
 /// Whether what is written there comes out of standard output.

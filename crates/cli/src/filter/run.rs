@@ -10,7 +10,7 @@ use crate::filter::merge::Event;
 use crate::filter::misfits::{Misfits, TOLD_MAX};
 use crate::filter::names::{First, OutputFormat};
 use crate::filter::opening;
-use crate::filter::places::{refuse_to_append, refuse_to_lose};
+use crate::filter::places::{of_two_filters, refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Plan, Selection};
 use crate::filter::progress;
 use crate::filter::render::{Numbers, Renderer};
@@ -136,7 +136,7 @@ pub(crate) fn run(
     let Found { inputs, unread, left_out } = inputs::expand(&plan.inputs)?;
     let outputs: Vec<&Path> = plan.selections.iter().filter_map(|s| s.output.path()).collect();
     refuse_to_append(&inputs)?;
-    refuse_to_lose(&outputs, &inputs)?;
+    refuse_to_lose(&outputs, &inputs, of_two_filters)?;
     if let Some(note) = left_out.filter(|_| !how.is_quiet) {
         terminal.tell(&note);
     }

@@ -4,22 +4,16 @@ use crate::blame::Blame;
 use crate::exit::Failure;
 use crate::filter::dump::Dump;
 use crate::filter::names::OutputFormat;
-use crate::filter::opening::{self, Opening};
+use crate::filter::opening::{self, Opening, STDOUT};
 use crate::filter::plan::{Output, Selection};
 use crate::filter::render::{Numbers, Renderer};
 use crate::filter::rotation::{Rotating, Rotation};
 use crate::reader::{Patient, print_over_drawn};
 use crate::terminal::Terminal;
-use capture::{Encoded, Encoder, FileIdentity, NameHint, SnapLength, Writer};
+use capture::{Encoded, Encoder, FileIdentity, SnapLength, Writer};
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-
-/// What standard output is called.
-const STDOUT: &str = "standard output";
-
-/// Its names, as outputs. To open it by one would empty a file that others write to as well (`>> log`).
-const STDOUT_NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// One destination for each filter of the plan.
 pub(crate) struct Sinks<'a> {
@@ -65,16 +59,8 @@ impl<'a> Sinks<'a> {
             Output::Fields(columns) => {
                 text().map(|text| Sink::Text(Text { header: columns.header().unwrap_or_default(), ..text }))
             }
-            Output::Capture(path) if STDOUT_NAMES.iter().any(|name| path.as_os_str() == *name) => {
-                stdout().map(|stdout| Sink::Capture(Box::new(stdout.writer(STDOUT))))
-            }
-            Output::Capture(path) => match rotation {
-                None => opening
-                    .open(path)
-                    .map(|file| {
-                        file.writer(&path.to_string_lossy()).compressed(NameHint::of(path).compression)
-                    })
-                    .map(|writer| Sink::Capture(Box::new(writer))),
+            Output::Capture(path) => match rotation.filter(|_| !opening::is_stdout(path)) {
+                None => opening.capture(path).map(|writer| Sink::Capture(Box::new(writer))),
                 Some((rotation, inputs)) => {
                     let first = rotation.first(path)?;
                     let writer = opening.open(&first)?.writer(&first.to_string_lossy());
@@ -99,10 +85,8 @@ impl<'a> Sinks<'a> {
                 Sink::Captures(rotating) => rotating.writer(),
                 _ => continue,
             };
-            if let Output::Capture(path) = &selection.output
-                && writer.name() != STDOUT
-            {
-                opening::empty(writer.sink_mut(), path)?;
+            if let Output::Capture(path) = &selection.output {
+                opening::empty(writer, path)?;
             }
         }
         opening.keep();
@@ -282,9 +266,5 @@ impl Text {
 }
 
 fn text() -> Result<Text, Failure> {
-    Ok(Text { stdout: stdout()?, is_terminal: io::stdout().is_terminal(), header: Vec::new() })
-}
-
-fn stdout() -> Result<Patient, Failure> {
-    Patient::stdout().map_err(|error| Failure::writing(STDOUT, &error))
+    Ok(Text { stdout: opening::stdout()?, is_terminal: io::stdout().is_terminal(), header: Vec::new() })
 }

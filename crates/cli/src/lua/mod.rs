@@ -128,7 +128,7 @@ fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Fai
         Ok(()) => Ok(Outcome::Done),
         // As with Snabb, whose users ask for this code.
         Err(Error::Raised(raised)) => {
-            terminal.tell(&Message::error(Blame::User, &raised));
+            terminal.tell(&Message::error_in_lines(Blame::User, &raised));
             if !raised.traceback.is_empty() {
                 eprintln!("{}", raised.traceback);
             }
@@ -142,7 +142,7 @@ fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Fai
 
 fn failure(error: &Error) -> Failure {
     match error {
-        Error::Syntax(_) | Error::Raised(_) => Failure::user(error),
+        Error::Syntax(_) | Error::Raised(_) => Failure::in_lines(Blame::User, error),
         _ => Failure::world(error),
     }
 }

@@ -50,6 +50,12 @@ fn fail(failure: &Failure) -> ExitCode {
 fn as_failure(told: &Error) -> Option<Failure> {
     let text = told.to_string();
     let (message, help) = paragraphs(&text)?;
+    if told.kind() == ErrorKind::MissingRequiredArgument {
+        // It has names of ours alone, one a line, and the usage below.
+        let [message, help] = [message, help.split("\n\n").next().unwrap_or_default()]
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        return Some(Failure::user(message).help(help));
+    }
     let failure = Failure::user(message);
     Some(if help.is_empty() { failure } else { failure.help(help) })
 }

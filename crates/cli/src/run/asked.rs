@@ -12,13 +12,16 @@ use crate::set::change;
 use apps::SetChanges;
 use classify::lists::Change;
 use engine::shm::runtime;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long is waited until a change is in effect.
 const IN_EFFECT_WITHIN: Duration = Duration::from_secs(60);
+/// After which time it is tried again to put entries that have expired out of effect.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// What the control socket of a graph is asked, and who answers.
 #[derive(Debug, Default)]
@@ -26,6 +29,10 @@ pub(super) struct Asked {
     shared: Arc<Shared>,
     /// What is under way.
     begun: u64,
+    /// Whether what is under way is to put entries out of effect that have expired.
+    is_for_expired: bool,
+    /// When that is tried again, if it has failed.
+    retry: Option<Instant>,
     served: Option<Served>,
     has_failed: bool,
 }
@@ -87,7 +94,7 @@ impl Asked {
         let served = socket(name).and_then(|path| Server::bind(&path)).and_then(|server| {
             let (shared, main, is_read_once) =
                 (Arc::clone(&self.shared), thread::current(), source.is_read_once());
-            server.serve(Box::new(move |request| match request["cmd"].as_str() {
+            server.serve(Arc::new(move |request: &Value| match request["cmd"].as_str() {
                 Some("set") if is_read_once => {
                     control::error("the graph came from a pipe, and cannot be read again")
                 }
@@ -102,7 +109,9 @@ impl Asked {
 
     /// Whether the graph is to be read again: a change is wanted, or entries have expired. To be asked while it is not being read.
     pub(super) fn wants_reread(&mut self) -> bool {
-        let has_expired = SetChanges::expire(control::now_ns());
+        let has_expired =
+            SetChanges::expire(control::now_ns()) | self.retry.take_if(|at| *at <= Instant::now()).is_some();
+        self.is_for_expired |= has_expired;
         let wanted = self.shared.state().wanted;
         let is_more = wanted > self.begun;
         self.begun = wanted;
@@ -111,11 +120,17 @@ impl Asked {
 
     /// How long until entries expire.
     pub(super) fn until_expiry(&self) -> Option<Duration> {
-        SetChanges::next_expiry().map(|at| Duration::from_nanos(at.saturating_sub(control::now_ns())))
+        let next =
+            SetChanges::next_expiry().map(|at| Duration::from_nanos(at.saturating_sub(control::now_ns())));
+        let again = self.retry.map(|at| at.saturating_duration_since(Instant::now()));
+        next.into_iter().chain(again).min()
     }
 
     /// What was begun is in effect, or why it is not.
-    pub(super) fn done(&self, outcome: Result<(), String>) {
+    pub(super) fn done(&mut self, outcome: Result<(), String>) {
+        if std::mem::take(&mut self.is_for_expired) && outcome.is_err() {
+            self.retry = Some(Instant::now() + RETRY);
+        }
         let mut state = self.shared.state();
         if state.done < self.begun {
             state.done = self.begun;

@@ -221,6 +221,7 @@ impl Lookout<'_> {
         if (asked || is_asked_for_sets || self.watch.has_changed())
             && let Err(failure) = self.rereading.begin(&self.source)
         {
+            self.asked.done(Err(failure.message.what().to_owned()));
             self.teller.terminal.tell(&failure.message);
         }
         self.other_graph()

@@ -1,6 +1,7 @@
 //! `sluss set add` and `del`: sets of what runs.
 
 use crate::args::SetChangeArgs;
+use crate::blame::Blame;
 use crate::control;
 use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
@@ -8,6 +9,7 @@ use crate::instances;
 use crate::terminal::print;
 use classify::lists::{Change, Item};
 use engine::shm::runtime;
+use observe::{Instance, State};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,7 @@ pub(super) fn run(
     const HELP: &str = "a graph answers if its filters name sets, as `in {@FILE}`; a wall answers on the socket of its `--control SOCKET`, which is named in the place of INSTANCE";
     let answer = control::request(&socket(&args.instance)?, "instance", HELP, &request)?;
     if let Some(why) = control::why_refused(&answer) {
-        return Err(Failure::user(format_args!("nothing has changed: {why}")));
+        return Err(Failure::in_lines(Blame::User, format_args!("nothing has changed: {why}")));
     }
     if args.json {
         print(&format!("{answer}\n"))?;
@@ -86,9 +88,14 @@ pub(crate) fn socket(instance: &str) -> Result<PathBuf, Failure> {
         return Ok(instance.into());
     }
     let found = instances::find(&runtime::folders())?.instances;
-    let mut matching = found.iter().filter(|one| one.name == instance || one.pid.to_string() == instance);
-    let one = matching.next().ok_or_else(|| instances::none_called(instance))?;
-    if matching.next().is_some() {
+    let is_meant = |one: &&Instance| one.name == instance || one.pid.to_string() == instance;
+    let mut matching: Vec<&Instance> = found.iter().filter(is_meant).collect();
+    // Those that have crashed answer nobody.
+    if matching.iter().any(|one| one.state != State::Crashed) {
+        matching.retain(|one| one.state != State::Crashed);
+    }
+    let one = matching.first().ok_or_else(|| instances::none_called(instance))?;
+    if matching.len() > 1 {
         let failure = Failure::user(format_args!("several instances are called `{}`", shown(instance)));
         return Err(failure.help("`sluss ps` has their process numbers"));
     }

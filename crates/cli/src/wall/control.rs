@@ -3,6 +3,7 @@
 use super::check::written;
 use super::{policy, run, why};
 use crate::args::ControlArgs;
+use crate::blame::Blame;
 use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
@@ -21,10 +22,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use wall::control::Control;
 use wall::judge::Prepared;
-use wall::policy::Policy;
+use wall::policy::{Mode, Policy, Records};
 
 /// How long is waited until the wall has taken a policy.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+/// After which time it is tried again to put entries that have expired out of effect.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// Reads a policy again, and hands it to the wall. Clones are the same.
 #[derive(Clone)]
@@ -42,10 +45,27 @@ struct Inner {
     turn: Mutex<()>,
     /// What reloads that SIGHUP asked for have come to, and is not told yet.
     untold: Mutex<Vec<Result<Value, Failure>>>,
+    /// When that is tried again, if it has failed.
+    retry: Mutex<Option<Instant>>,
+    taken_within: Duration,
+}
+
+/// Why another policy is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// SIGHUP has asked for what the file has by now.
+    Asked,
+    /// Entries of sets have expired.
+    Expired,
 }
 
 impl Reloader {
     pub(super) fn new(path: &Path, control: &Control, is_coloured: bool) -> Reloader {
+        Reloader::waiting(path, control, is_coloured, TAKEN_WITHIN)
+    }
+
+    /// The same, which waits so long until the wall has taken a policy.
+    fn waiting(path: &Path, control: &Control, is_coloured: bool, taken_within: Duration) -> Reloader {
         let (lists, changing, turn, untold) =
             (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
         Reloader(Arc::new(Inner {
@@ -56,28 +76,51 @@ impl Reloader {
             changing,
             turn,
             untold,
+            retry: Mutex::default(),
+            taken_within,
         }))
     }
 
     /// Reads, checks and compiles the policy, and hands it over. If it is wrong, the one before it stays.
     fn reload(&self) -> Result<Value, Failure> {
-        let Inner { path, control, is_coloured, turn, .. } = &*self.0;
+        let Inner { path, is_coloured, .. } = &*self.0;
+        self.replace(|lists| policy::read_changed(path, lists, *is_coloured))
+    }
+
+    /// Puts changes of sets into effect. They are of the policy that runs: whatever its files hold by now comes with a reload.
+    fn rebuild(&self) -> Result<Value, Failure> {
+        let Inner { path, control, is_coloured, .. } = &*self.0;
+        self.replace(|lists| policy::changed(path, &control.policy(), lists, *is_coloured))
+    }
+
+    /// Hands another policy over, and waits until the wall has taken it. If it has not, the one before it stays, and goes on.
+    fn replace(
+        &self,
+        read: impl FnOnce(&ChangedLists) -> Result<Arc<Policy>, Failure>,
+    ) -> Result<Value, Failure> {
+        let Inner { path, control, turn, taken_within, .. } = &*self.0;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
         let lists = self.lists().clone();
-        let new = policy::read_changed(path, &lists, *is_coloured)?;
+        let new = read(&lists)?;
         let before = control.told();
         let prepared = Prepared::compiled(Arc::clone(&new), LinkType::EN10MB).map_err(|error| {
             Failure::user(format_args!("{}: the rules do not compile: {error}", path.display()))
         })?;
-        control.hand_over(prepared);
+        let mut handed = Some(control.hand_over(prepared));
+        let mut is_pending = false;
         let built = begin.elapsed();
         // Its number does not say: the policy before it may not have been taken by then, where an earlier reload gave up.
         while !Arc::ptr_eq(&control.told().policy, &new) {
-            if begin.elapsed() > built + TAKEN_WITHIN {
-                return Err(Failure::world(
-                    "the wall has not taken the policy: it stands still, or is about to end",
-                ));
+            if begin.elapsed() > built + *taken_within {
+                if handed.take().is_some_and(|handed| control.withdraw(handed)) {
+                    return Err(Failure::world(
+                        "the wall has not taken the policy: it stands still, or is about to end",
+                    ));
+                }
+                // A worker has it, and the others will.
+                is_pending = true;
+                break;
             }
             thread::sleep(Duration::from_millis(2));
         }
@@ -92,20 +135,34 @@ impl Reloader {
             "build_ms": built.as_secs_f64() * 1e3,
             "duration_ms": begin.elapsed().as_secs_f64() * 1e3,
             "needs_restart": needs_restart(&before.policy, &new),
+            "pending": is_pending,
         }))
     }
 
     /// Begins a reload that SIGHUP has asked for, on a thread of its own.
     pub(super) fn begin(&self, terminal: &Terminal) {
+        self.begin_for(Cause::Asked, terminal);
+    }
+
+    fn begin_for(&self, cause: Cause, terminal: &Terminal) {
         let reloader = self.clone();
         let begun = thread::Builder::new().name("reload".to_owned()).spawn(move || {
             engine::stand_back();
-            let result = reloader.reload();
+            let result = match cause {
+                Cause::Asked => reloader.reload(),
+                Cause::Expired => reloader.rebuild(),
+            };
+            if result.is_err() && cause == Cause::Expired {
+                reloader.try_again();
+            }
             reloader.untold().push(result);
         });
         if let Err(error) = begun {
+            if cause == Cause::Expired {
+                self.try_again();
+            }
             terminal.tell(&Message::warning(format_args!(
-                "the policy is not read again: cannot start a thread: {error}"
+                "there is no other policy: cannot start a thread: {error}"
             )));
         }
     }
@@ -119,7 +176,7 @@ impl Reloader {
                 Ok(answer) => terminal.say(&reloaded(&answer)),
                 Err(failure) => {
                     terminal.tell(&failure.message);
-                    terminal.say("the policy that runs goes on unchanged");
+                    terminal.inform("the policy that runs goes on unchanged");
                 }
             }
         }
@@ -132,7 +189,7 @@ impl Reloader {
     /// What answers requests.
     pub(super) fn answers(&self) -> control::Answer {
         let reloader = self.clone();
-        Box::new(move |request| reloader.answer(request))
+        Arc::new(move |request: &Value| reloader.answer(request))
     }
 
     fn answer(&self, request: &Value) -> Value {
@@ -142,6 +199,9 @@ impl Reloader {
                 let mut object = run::object(&told.counts, &told.policy);
                 object["type"] = "wall.stats".into();
                 object["generation"] = told.generation.into();
+                let settings = told.policy.settings();
+                object["default"]["verdict"] = settings.default.name().into();
+                object["mode"] = if settings.mode == Mode::Monitor { "monitor" } else { "enforce" }.into();
                 object
             }
             Some("reload") => self.reload().unwrap_or_else(|failure| control::failed(&failure)),
@@ -162,7 +222,7 @@ impl Reloader {
         }
         let before = self.lists().clone();
         let put = self.lists().put(name, change).map_err(Failure::user);
-        match put.and_then(|()| self.reload()) {
+        match put.and_then(|()| self.rebuild()) {
             Ok(_) => Ok(self.lists().entries(name)),
             Err(failure) => {
                 *self.lists() = before;
@@ -171,11 +231,22 @@ impl Reloader {
         }
     }
 
-    /// Begins a reload where entries of sets have expired.
+    /// Begins to put entries of sets out of effect that have expired.
     pub(super) fn expire(&self, terminal: &Terminal) {
-        if self.lists().expire(control::now_ns()) {
-            self.begin(terminal);
+        let has_expired = self.lists().expire(control::now_ns());
+        let is_again = self.retry().take_if(|at| *at <= Instant::now()).is_some();
+        if has_expired || is_again {
+            self.begin_for(Cause::Expired, terminal);
         }
+    }
+
+    /// What has expired is still in effect.
+    fn try_again(&self) {
+        *self.retry() = Some(Instant::now() + RETRY);
+    }
+
+    fn retry(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.retry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lists(&self) -> MutexGuard<'_, ChangedLists> {
@@ -189,8 +260,9 @@ pub fn fuzz(bytes: &[u8]) {
     const TEXT: &str = "rules = 'src host in @known => accept'\nsets.known = ['192.0.2.1']\n";
     let policy = Policy::read(TEXT, Path::new("")).expect("a policy");
     let control = Control::new(Arc::new(policy), false);
-    // There is no such file, so that no reload waits for the wall.
-    let answers = Reloader::new(Path::new("/nowhere/policy.toml"), &control, false).answers();
+    // There is no such file, and nobody waits for the wall.
+    let path = Path::new("/nowhere/policy.toml");
+    let answers = Reloader::waiting(path, &control, false, Duration::ZERO).answers();
     let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let answer = thread::scope(|scope| {
         let asks = scope.spawn(move || {
@@ -219,9 +291,8 @@ fn difference(old: &Policy, new: &Policy) -> (usize, usize) {
 /// Keys whose values differ, and which a reload does not change.
 fn needs_restart(old: &Policy, new: &Policy) -> Vec<&'static str> {
     let (old, new) = (old.settings(), new.settings());
-    let is_eve_same = old.records.eve == new.records.eve
-        && old.records.eve_bytes_max == new.records.eve_bytes_max
-        && old.records.syslog == new.records.syslog;
+    // The limit `pps` is the judges', which come with the policy.
+    let is_eve_same = Records { pps: new.records.pps, ..old.records.clone() } == new.records;
     let changed = [("flows", old.flows != new.flows), ("dpi", old.dpi != new.dpi), ("records", !is_eve_same)];
     changed.into_iter().filter(|(_, is_changed)| *is_changed).map(|(key, _)| key).collect()
 }
@@ -237,6 +308,9 @@ fn reloaded(answer: &Value) -> String {
         number("removed"),
         answer["build_ms"].as_f64().unwrap_or(0.0)
     );
+    if answer["pending"] == true {
+        text += "; not all workers have taken it yet";
+    }
     let keys: Vec<&str> =
         answer["needs_restart"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !keys.is_empty() {
@@ -249,7 +323,9 @@ fn reloaded(answer: &Value) -> String {
 fn request(args: &ControlArgs, command: &str) -> Result<Value, Failure> {
     let answer = asked(&args.control, &json!({ "cmd": command }))?;
     match control::why_refused(&answer) {
-        Some(why) => Err(Failure::user(format_args!("the policy that runs goes on unchanged: {why}"))),
+        Some(why) => {
+            Err(Failure::in_lines(Blame::User, format_args!("the policy that runs goes on unchanged: {why}")))
+        }
         None => Ok(answer),
     }
 }
@@ -277,20 +353,98 @@ pub(super) fn stats(args: &ControlArgs) -> Result<Outcome, Failure> {
         terminal::print(&format!("{answer}\n"))?;
         return Ok(Outcome::Done);
     }
-    let mut table = super::run::table_of_rules();
+    terminal::print(&counted(&answer))?;
+    Ok(Outcome::Done)
+}
+
+/// What a wall has counted, for people.
+fn counted(answer: &Value) -> String {
+    let mut table = run::table_of_rules();
     for rule in answer["rules"].as_array().into_iter().flatten() {
         let number = |key: &str| rule[key].as_u64().unwrap_or(0).to_string();
         let text = |key: &str| rule[key].as_str().unwrap_or_default().to_owned();
         table.push(vec![number("line"), text("verdict"), number("packets"), number("bytes"), text("rule")]);
     }
+    let mut other = |verdict: &str, count: &Value, what: &str| {
+        let number = |key: &str| count[key].as_u64().unwrap_or(0);
+        if number("packets") > 0 {
+            let [packets, bytes] = ["packets", "bytes"].map(|key| number(key).to_string());
+            table.push(vec![String::new(), verdict.to_owned(), packets, bytes, format!("({what})")]);
+        }
+    };
+    for (key, what) in run::OTHERS {
+        other(answer[key]["verdict"].as_str().unwrap_or_default(), &answer[key], what);
+    }
+    for (fault, count) in answer["fail"].as_object().into_iter().flatten() {
+        other("drop", count, &format!("fail.{fault}"));
+    }
     let number = |key: &str| answer[key].as_u64().unwrap_or(0);
-    terminal::print(&format!(
-        "{}\ngeneration {}: {} accepted, {} dropped, {} rejected\n",
+    format!(
+        "{}\ngeneration {}: {} accepted, {} dropped, {} rejected{}\n",
         table.text(),
         number("generation"),
         number("accepted"),
         number("dropped"),
-        number("rejected")
-    ))?;
-    Ok(Outcome::Done)
+        number("rejected"),
+        if answer["mode"] == "monitor" { run::ONLY_COUNTED } else { "" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "rules = 'src host in @known => accept'\nsets.known = ['192.0.2.1']\n";
+
+    fn policy(more: &str) -> Policy {
+        Policy::read(&format!("{TEXT}{more}"), Path::new("")).unwrap()
+    }
+
+    #[test]
+    fn what_the_wall_has_not_taken_is_not_kept() {
+        let control = Control::new(Arc::new(policy("")), false);
+        let reloader = Reloader::waiting(Path::new("/nowhere/policy.toml"), &control, false, Duration::ZERO);
+        let first = control.policy();
+        let answer = reloader.answer(&json!({ "cmd": "set", "set": "known", "add": ["192.0.2.7"] }));
+        let why = control::why_refused(&answer).unwrap();
+        assert!(why.contains("has not taken the policy"), "{why}");
+        assert!(Arc::ptr_eq(&control.policy(), &first));
+        assert_eq!(reloader.lists().entries("known"), 0);
+        // The file is asked for by a reload alone.
+        let why = control::why_refused(&reloader.answer(&json!({ "cmd": "reload" }))).unwrap();
+        assert!(why.contains("cannot read the policy"), "{why}");
+    }
+
+    #[test]
+    fn what_no_rule_decides_is_told_as_well() {
+        let count = |packets: u64| json!({ "packets": packets, "bytes": packets * 100 });
+        let text = counted(&json!({
+            "generation": 3, "accepted": 1, "dropped": 9, "rejected": 0, "mode": "monitor",
+            "rules": [{ "line": 2, "verdict": "accept", "packets": 1, "bytes": 100, "rule": "tcp => accept" }],
+            "default": { "packets": 4, "bytes": 400, "verdict": "drop" },
+            "undecided": count(0), "not_ip": count(2), "fail": { "no_memory": count(3), "worker_lost": count(0) },
+        }));
+        for words in [
+            "drop 4 400 (no rule takes them)",
+            "(no IP)",
+            "(fail.no_memory)",
+            "1 accepted, 9 dropped, 0 rejected; only counted: mode = \"monitor\"",
+        ] {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(words), "{text}");
+        }
+        assert!(!text.contains("not known yet") && !text.contains("worker_lost"), "{text}");
+    }
+
+    #[test]
+    fn what_is_fixed_at_the_start_needs_a_restart() {
+        for (more, keys) in [
+            ("records.flows = false", &["records"][..]),
+            ("records.eve_files = 2", &["records"]),
+            ("records.pps = 7", &[]),
+            ("flows.max = 4096", &["flows"]),
+        ] {
+            assert_eq!(needs_restart(&policy(""), &policy(more)), keys, "{more}");
+        }
+    }
 }

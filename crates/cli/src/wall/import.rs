@@ -2,12 +2,14 @@
 
 use crate::args::ImportArgs;
 use crate::exit::{Failure, Outcome};
+use crate::filter::places;
 use crate::message::Message;
 use crate::plural::counted;
 use crate::terminal::{Terminal, print};
+use capture::Input;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wall::import::{Choice, ImportError, Imported, import};
 
 /// Lines that were not taken and are told one by one.
@@ -15,6 +17,15 @@ const TOLD_MAX: usize = 100;
 
 /// Runs the command.
 pub(super) fn run(args: &ImportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let input = |path: &PathBuf| match path.as_os_str() == "-" {
+        true => Input::Stdin,
+        false => Input::File(path.clone()),
+    };
+    let inputs: Vec<Input> = args.files.iter().map(input).collect();
+    if let Some(output) = output {
+        places::refuse_to_empty(output, &inputs)?;
+    }
     let texts: Vec<String> = args.files.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
     let sources: Vec<&str> = texts.iter().map(String::as_str).collect();
     let choice = Choice { table: args.table.clone(), chain: args.chain.clone() };
@@ -26,7 +37,7 @@ pub(super) fn run(args: &ImportArgs, terminal: &Terminal) -> Result<Outcome, Fai
         return Err(Failure::user(format_args!("{lines} cannot be expressed; nothing was written"))
             .help("--partial leaves these lines out: the program then decides otherwise than the rules do"));
     }
-    match &args.output {
+    match output {
         Some(path) => fs::write(path, &imported.program)
             .map_err(|error| Failure::writing(&path.display().to_string(), &error))?,
         None => print(&imported.program)?,
@@ -49,7 +60,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn refused(error: &ImportError, files: &[std::path::PathBuf]) -> Failure {
+fn refused(error: &ImportError, files: &[PathBuf]) -> Failure {
     match error {
         ImportError::Unknown(source) => Failure::user(format_args!("{}: {error}", files[*source].display())),
         ImportError::Chain(chains) if !chains.is_empty() => {

@@ -19,6 +19,7 @@
 
 use super::control::Reloader;
 use super::eve::EveTo;
+use super::hold::hold;
 use super::records::Records;
 use super::run::{object, report};
 use crate::args::WallRunArgs;
@@ -40,6 +41,7 @@ use io::nfqueue::Fail;
 use io::{AfPacket, FanoutAddresses, Nfqueue, Tap};
 use rustix::thread::CapabilitySet;
 use std::hash::{BuildHasher, RandomState};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,6 +81,17 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Sees to it that no other wall stands there, as long as what is returned is kept.
+    fn hold(&self) -> Result<Vec<UnixListener>, Failure> {
+        let devices = match self {
+            Place::Devices(south, north) => vec![*south, *north],
+            // The kernel gives a queue to one.
+            Place::Queue(_) => Vec::new(),
+        };
+        let held = devices.into_iter().map(hold).collect::<Result<Vec<_>, _>>()?;
+        Ok(held.into_iter().flatten().collect())
+    }
+
     /// What is said once the wall stands.
     fn greeting(&self, args: &WallRunArgs) -> String {
         match self {
@@ -115,6 +128,7 @@ pub(super) fn run(
     let control = Control::for_workers(Arc::clone(policy), workers, eve.is_some());
     let mut records = Records::open(eve, policy)?;
     let graph = place.graph(args, &control)?;
+    let _held = place.hold()?;
     let name = args.name.clone().unwrap_or_else(|| instances::name_after(&args.policy, "wall"));
     let counters = instances::counters(&name, terminal)?;
     let usual = Settings::with_counters(counters);
@@ -133,7 +147,7 @@ pub(super) fn run(
     let limit = args.duration.unwrap_or(Duration::MAX);
     let mut announcer = Announcer::new(&engine, terminal);
     let megabytes = (control.ledger().memory() * workers).div_ceil(1 << 20);
-    terminal.say(&format!(
+    terminal.inform(&format!(
         "{}: generation 1, {} rules; flows and their identification take {megabytes} MiB at most",
         place.greeting(args),
         policy.rules().len()
@@ -338,6 +352,5 @@ fn behind(queue: u16, args: &WallRunArgs, control: &Control) -> Result<Graph, Fa
 
 fn refused(error: &ConfigureError) -> Failure {
     let ConfigureError::App { error, .. } = error else { return Failure::world(error) };
-    let below = error.detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
-    Failure::of(error.fault.into(), format!("{}{below}", error.message))
+    Failure::of_option(error.fault.into(), &error.message, error.detail.as_deref())
 }

@@ -5,6 +5,7 @@ mod control;
 mod eve;
 mod exact;
 mod filter;
+mod hold;
 mod import;
 mod inline;
 pub(crate) mod policy;

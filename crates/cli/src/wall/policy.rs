@@ -30,6 +30,17 @@ pub(crate) fn read_changed(
     read.map(Arc::new)
 }
 
+/// The policy that was read from there and runs, with what has changed of its sets since: no file is read.
+pub(super) fn changed(
+    path: &Path,
+    running: &Policy,
+    lists: &ChangedLists,
+    is_coloured: bool,
+) -> Result<Arc<Policy>, Failure> {
+    let read = running.changed(lists);
+    read.map(Arc::new).map_err(|problems| wrong(path, running.text(), &problems, is_coloured))
+}
+
 fn text(path: &Path) -> Result<String, Failure> {
     let name = path.display();
     if path.is_dir() {

@@ -128,8 +128,7 @@ impl How<'_> {
     fn refused(&self, error: &ConfigureError) -> Failure {
         let ConfigureError::App { app, error, .. } = error else { return Failure::world(error) };
         let OptionError { option, message, detail, fault, .. } = &**error;
-        let below = detail.as_ref().map_or(String::new(), |detail| format!("\n{detail}"));
-        let failure = Failure::of((*fault).into(), format!("{message}{below}"));
+        let failure = Failure::of_option((*fault).into(), message, detail.as_deref());
         match (&app[..], option.as_deref()) {
             (SOURCE, Some("path")) => failure.about_capture(Path::new(&self.from.name)),
             (name, Some("path")) => match self.outputs.iter().find(|(app, _)| *app == name) {

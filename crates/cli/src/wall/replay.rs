@@ -2,11 +2,10 @@
 
 use crate::blame::Blame;
 use crate::exit::Failure;
-use crate::inputs;
+use crate::inputs::Found;
 use crate::terminal::Terminal;
 use capture::{Batch, Stream};
 use flow::Packet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wall::judge::{Judge, Verdict};
@@ -62,12 +61,11 @@ impl Replay {
     /// Judges all packets of captures. `each` is told of each batch.
     pub(super) fn run(
         &mut self,
-        captures: &[PathBuf],
+        found: Found,
         interfaces: [Option<&str>; 2],
         (stop, terminal): (Option<Arc<AtomicBool>>, &Terminal),
         mut each: impl FnMut(&Batch<'_>, &[Packet<'_>], &[Verdict], &mut Judge) -> Result<(), Failure>,
     ) -> Result<Replayed, Failure> {
-        let found = inputs::expand(captures)?;
         if let Some(message) = &found.left_out {
             terminal.tell(message);
         }

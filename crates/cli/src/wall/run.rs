@@ -5,19 +5,22 @@ use super::inline::{self, Place};
 use super::policy;
 use super::replay::Replay;
 use crate::args::WallRunArgs;
+use crate::confine::folder_of;
 use crate::exit::{Failure, Outcome};
+use crate::filter::opening::{self, Opening};
+use crate::filter::places;
+use crate::inputs;
 use crate::message::Message;
-use crate::reader::print_at_end;
+use crate::reader::{Patient, print_at_end};
 use crate::signals;
 use crate::table::{Column, Table};
 use crate::terminal::Terminal;
-use capture::{ByteOrder, Precision, Target, Writer, layout};
+use capture::{ByteOrder, Encoded, Input, Precision, Target, Writer, layout};
+use classify::lists::file_of;
 use flow::Packet;
 use pflang::LinkType;
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wall::judge::{Counts, Fault, Verdict, basis_object};
 use wall::policy::{Mode, Policy};
@@ -41,23 +44,34 @@ pub(super) fn run(args: &WallRunArgs, terminal: &Terminal) -> Result<Outcome, Fa
 
 /// Judges captures.
 fn replay(args: &WallRunArgs, policy: &Arc<Policy>, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let found = inputs::expand(&args.captures)?;
+    let outputs: Vec<&Path> = args.output.iter().chain(&args.reject).map(PathBuf::as_path).collect();
+    refuse_to_lose(args, &outputs, &found.inputs, policy)?;
+    let is_on_stdout = outputs.iter().any(|path| places::is_stdout(path));
+    if is_on_stdout && args.verdicts {
+        let why = "`--verdicts` and a capture cannot both go to standard output";
+        return Err(Failure::user(why).help("write the capture to a file"));
+    }
     let signals = signals::caught(signals::ENDING)?;
     let mut replay = Replay::new(policy, None)?;
     if let Some(why) = &replay.without_ndpi {
         terminal.tell(&Message::warning(format_args!("nDPI is not asked: {why}")));
     }
-    let mut output =
-        args.output.as_deref().map(Writer::create).transpose().map_err(|error| Failure::capture(&error))?;
-    let mut told = args
-        .reject
-        .as_deref()
-        .map(|path| Told::create(path, policy.settings().rejects.source))
-        .transpose()?;
+    let mut opening = Opening::of(outputs.len());
+    let mut open = |path: &PathBuf| opening.capture(path).map(|writer| (writer, path.clone()));
+    let mut output = args.output.as_ref().map(&mut open).transpose()?;
+    let mut told = args.reject.as_ref().map(&mut open).transpose()?;
+    for (writer, path) in output.iter_mut().chain(&mut told) {
+        opening::empty(writer, path)?;
+    }
+    opening.keep();
+    let mut output = output.map(|(writer, _)| writer);
+    let mut told = told.map(|(writer, _)| Told::new(writer, policy.settings().rejects.source));
     let is_monitor = policy.settings().mode == Mode::Monitor;
     let (mut lines, mut number) = (Lines::new(args), 0_u64);
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
     let replayed = replay.run(
-        &args.captures,
+        found,
         interfaces,
         (Some(Arc::clone(&signals.is_any)), terminal),
         |batch, packets, verdicts, _| {
@@ -87,12 +101,40 @@ fn replay(args: &WallRunArgs, policy: &Arc<Policy>, terminal: &Terminal) -> Resu
     let counts = replay.judge.counts();
     let text = if args.json { format!("{}\n", object(counts, policy)) } else { report(counts, policy) };
     let text = if args.verdicts && !args.json { String::new() } else { text };
-    print_at_end(&text, &signals)?;
+    match is_on_stdout {
+        true if args.json => terminal.tell(&Message::found(String::new(), object(counts, policy))),
+        true => terminal.say(text.trim_end()),
+        false => print_at_end(&text, &signals)?,
+    }
     if let Some(damage) = replayed.damage {
         terminal.tell(&damage.message);
         return Ok(Outcome::Incomplete);
     }
     Ok(signals.signal().map_or(Outcome::Done, Outcome::Interrupted))
+}
+
+/// Nothing that is read may be written over, nor one output by the other.
+fn refuse_to_lose(
+    args: &WallRunArgs,
+    outputs: &[&Path],
+    captures: &[Input],
+    policy: &Policy,
+) -> Result<(), Failure> {
+    let folder = folder_of(&args.policy);
+    let file = |name: &Path| match name.to_str() {
+        Some(name) => folder.join(file_of(name)),
+        None => folder.join(name),
+    };
+    let of_policy = policy.files().map(file).chain([args.policy.clone()]).map(Input::File);
+    let inputs: Vec<Input> = captures.iter().cloned().chain(of_policy).collect();
+    places::refuse_to_append(&inputs)?;
+    places::refuse_to_lose(outputs, &inputs, |output| {
+        let name = output.display();
+        Failure::user(format_args!(
+            "{name} is the output of `-o` and of `-r`: each would write over the other"
+        ))
+        .help("give each a file of its own")
+    })
 }
 
 /// Lines about packets, which are printed some thousand at a time.
@@ -135,8 +177,7 @@ impl Lines {
 
 /// A capture of what the ends of rejected flows are told.
 struct Told {
-    file: BufWriter<File>,
-    name: String,
+    writer: Writer<Patient>,
     replies: Replies,
     source: Source,
     linktype: Option<LinkType>,
@@ -148,19 +189,9 @@ struct Told {
 impl Told {
     const SNAPLEN: u32 = 262_144;
 
-    fn create(path: &Path, source: Source) -> Result<Told, Failure> {
-        let name = path.display().to_string();
-        let file = File::create(path).map_err(|error| Failure::writing(&name, &error))?;
-        let file = BufWriter::new(file);
-        Ok(Told {
-            file,
-            name,
-            replies: Replies::default(),
-            source,
-            linktype: None,
-            left_out: 0,
-            record: Vec::new(),
-        })
+    fn new(writer: Writer<Patient>, source: Source) -> Told {
+        let (replies, record) = (Replies::default(), Vec::new());
+        Told { writer, replies, source, linktype: None, left_out: 0, record }
     }
 
     /// Writes what the ends of a packet's flow are told.
@@ -181,14 +212,14 @@ impl Told {
         for frame in [self.replies.to_sender(), self.replies.to_receiver()].into_iter().flatten() {
             layout::put_record(ByteOrder::Little, time, frame.len() as u32, frame, &mut self.record);
         }
-        let written = self.file.write_all(&self.record);
-        written.map_err(|error| Failure::writing(&self.name, &error))
+        let written = self.writer.write_encoded(&self.record, Encoded::default());
+        written.map_err(|error| Failure::capture(&error))
     }
 
     fn begin(&mut self, linktype: LinkType) {
         let (order, precision) = (ByteOrder::Little, Precision::Nano);
         let target = Target::Pcap { order, precision, snaplen: Told::SNAPLEN, linktype, link_bits: 0 };
-        self.record.extend_from_slice(&target.file_header());
+        self.writer.begin(target);
         self.linktype = Some(linktype);
     }
 
@@ -196,11 +227,8 @@ impl Told {
         if self.linktype.is_none() {
             // A capture without packets is a capture.
             self.begin(LinkType::EN10MB);
-            let header = std::mem::take(&mut self.record);
-            self.file.write_all(&header).map_err(|error| Failure::writing(&self.name, &error))?;
         }
-        let flushed: io::Result<()> = self.file.flush();
-        flushed.map_err(|error| Failure::writing(&self.name, &error))?;
+        self.writer.finish().map_err(|error| Failure::capture(&error))?;
         if self.left_out > 0 {
             let message = format!(
                 "the replies to {} packets were not written: a pcap file holds one link type",
@@ -224,6 +252,16 @@ pub(super) fn table_of_rules() -> Table {
     Table::new(columns.to_vec()).with_gap(2)
 }
 
+/// What decides packets that no rule does: its key in the object for programs, and in words.
+pub(super) const OTHERS: [(&str, &str); 3] = [
+    ("default", "no rule takes them"),
+    ("undecided", "not known yet what the flow speaks"),
+    ("not_ip", "no IP"),
+];
+
+/// Said where packets are only counted.
+pub(super) const ONLY_COUNTED: &str = "; only counted: mode = \"monitor\"";
+
 /// What became of packets, rule by rule.
 pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
     let mut table = table_of_rules();
@@ -237,23 +275,18 @@ pub(super) fn report(counts: &Counts, policy: &Policy) -> String {
         ]);
     }
     let settings = policy.settings();
-    let mut others = vec![
-        (settings.default.name().to_owned(), counts.default, "no rule takes them".to_owned()),
-        ("".to_owned(), counts.undecided, "not known yet what the flow speaks".to_owned()),
-        ("".to_owned(), counts.not_ip, "no IP".to_owned()),
-    ];
-    others.extend(
-        Fault::ALL.map(|fault| {
-            ("drop".to_owned(), counts.faults[fault as usize], format!("fail.{}", fault.name()))
-        }),
-    );
-    for (verdict, count, what) in others.into_iter().filter(|(_, count, _)| count.packets > 0) {
+    let verdicts = [settings.default.name(), "", ""];
+    let others = OTHERS.iter().zip([counts.default, counts.undecided, counts.not_ip]);
+    let others = others.zip(verdicts).map(|((other, count), verdict)| (verdict, count, other.1.to_owned()));
+    let faults =
+        Fault::ALL.map(|fault| ("drop", counts.faults[fault as usize], format!("fail.{}", fault.name())));
+    for (verdict, count, what) in others.chain(faults).filter(|(_, count, _)| count.packets > 0) {
         let (packets, bytes) = (count.packets.to_string(), count.bytes.to_string());
-        table.push(vec![String::new(), verdict, packets, bytes, format!("({what})")]);
+        table.push(vec![String::new(), verdict.to_owned(), packets, bytes, format!("({what})")]);
     }
     let [accepted, rejected, dropped] =
         [Action::Accept, Action::Reject, Action::Drop].map(|action| counts.packets(action));
-    let monitor = if settings.mode == Mode::Monitor { "; only counted: mode = \"monitor\"" } else { "" };
+    let monitor = if settings.mode == Mode::Monitor { ONLY_COUNTED } else { "" };
     format!("{}\n{accepted} accepted, {dropped} dropped, {rejected} rejected{monitor}\n", table.text())
 }
 

@@ -5,6 +5,7 @@ use super::policy;
 use super::replay::Replay;
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, Outcome};
+use crate::inputs;
 use crate::terminal::{self, Terminal};
 use serde_json::json;
 use std::path::Path;
@@ -65,22 +66,22 @@ fn ran(policy: &Arc<Policy>, test: &PolicyTest, folder: &Path, terminal: &Termin
     let (mut number, mut wrong) = (0, Vec::new());
     let mut expected = test.packets.iter().peekable();
     let interfaces = [test.interfaces[0].as_deref(), test.interfaces[1].as_deref()];
-    let replayed =
-        replay.run(&[folder.join(&test.pcap)], interfaces, (None, terminal), |_, _, verdicts, _| {
-            for verdict in verdicts {
-                number += 1;
-                let Some((_, action)) = expected.next_if(|(of, _)| *of == number) else { continue };
-                if *action != verdict.action {
-                    wrong.push(format!(
-                        "packet {number}: expected {}, and it is {} by {}",
-                        action.name(),
-                        verdict.action.name(),
-                        basis_in_words(verdict.basis, policy)
-                    ));
-                }
+    let found = inputs::expand(&[folder.join(&test.pcap)])?;
+    let replayed = replay.run(found, interfaces, (None, terminal), |_, _, verdicts, _| {
+        for verdict in verdicts {
+            number += 1;
+            let Some((_, action)) = expected.next_if(|(of, _)| *of == number) else { continue };
+            if *action != verdict.action {
+                wrong.push(format!(
+                    "packet {number}: expected {}, and it is {} by {}",
+                    action.name(),
+                    verdict.action.name(),
+                    basis_in_words(verdict.basis, policy)
+                ));
             }
-            Ok(())
-        })?;
+        }
+        Ok(())
+    })?;
     if let Some(damage) = replayed.damage {
         return Err(damage);
     }

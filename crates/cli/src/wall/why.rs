@@ -3,8 +3,10 @@
 use super::policy;
 use super::replay::Replay;
 use crate::args::{At, LanguageArgs, WallWhyArgs};
+use crate::blame::Blame;
 use crate::control;
 use crate::exit::{Failure, Outcome};
+use crate::inputs;
 use crate::language;
 use crate::terminal::{self, Terminal};
 use crate::values::PATIENCE_MAX;
@@ -26,7 +28,8 @@ pub(super) fn run(args: &WallWhyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let (mut evidence, mut count) = (None, 0);
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
     let captures = [args.capture.clone()];
-    let replayed = replay.run(&captures, interfaces, (None, terminal), |_, packets, _, judge| {
+    let found = inputs::expand(&captures)?;
+    let replayed = replay.run(found, interfaces, (None, terminal), |_, packets, _, judge| {
         count += packets.len() as u64;
         evidence = evidence.take().or_else(|| judge.take_evidence());
         Ok(())
@@ -55,7 +58,7 @@ fn of_running(args: &WallWhyArgs) -> Result<Outcome, Failure> {
         failure.help("of a capture, `-n N` names the packet: `sluss wall why POLICY CAPTURE -n 1`")
     })?;
     if let Some(why) = control::why_refused(&answer) {
-        return Err(Failure::user(why));
+        return Err(Failure::in_lines(Blame::User, why));
     }
     let text = answer["text"].as_str().unwrap_or_default();
     let text = if args.json { format!("{answer}\n") } else { text.to_owned() };

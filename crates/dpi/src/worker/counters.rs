@@ -28,4 +28,6 @@ pub struct Counters {
     pub forged: u64,
     /// Workers that were started in the place of others.
     pub respawns: u64,
+    /// How often the process that starts workers was gone and could not be started again.
+    pub unstarted: u64,
 }

@@ -138,6 +138,11 @@ impl WarmProcess {
         self.gone = true;
     }
 
+    /// Takes note of its end, if that has come: until then the system keeps it among its processes.
+    pub(super) fn reap(&mut self) {
+        let _ = self.child.try_wait();
+    }
+
     fn send(&mut self, command: Command) {
         let sent = self.socket.set_nonblocking(false).and_then(|()| self.socket.write_all(&command.write()));
         self.gone |= sent.is_err();

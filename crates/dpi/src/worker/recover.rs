@@ -24,7 +24,7 @@ pub(super) struct Barren {
 
 impl Barren {
     fn note(&mut self, ready: bool, now: Instant) {
-        self.count = if ready { 0 } else { self.count + 1 };
+        self.count = if ready { 0 } else { self.count.saturating_add(1) };
         self.last = Some(now);
     }
 
@@ -63,18 +63,35 @@ impl Worker {
     /// The warm process is gone, and its worker with it: it was killed from outside, or could not load nDPI any more.
     fn replace_process(&mut self, now: Instant, each: &mut dyn FnMut(&Answer)) {
         if self.barren.must_wait(now) {
+            // Nobody will do what was submitted meanwhile.
+            if self.unstarted.is_some() && self.pending() > 0 {
+                let last = self.barren.last;
+                self.clear_up(now, false, each);
+                self.barren.last = last;
+            }
             return;
         }
         // The kernel kills the worker at once, but that is to be over before another writes to the rings.
         if self.process.worker().is_some_and(|pid| !has_ended(pid)) {
             return;
         }
-        self.counters.crashes += 1;
-        self.cpu_of_ended += self.process.cpu();
+        // Once for each that has gone.
+        if self.unstarted.is_none() {
+            self.counters.crashes += 1;
+            self.cpu_of_ended += self.process.cpu();
+        }
         self.clear_up(now, false, each);
         match WarmProcess::spawn(&self.options, &self.settings, &self.memory) {
-            Ok(process) => self.process = process,
-            Err(_) => self.barren.note(false, now),
+            Ok(process) => {
+                self.process = process;
+                self.unstarted = None;
+            }
+            Err(error) => {
+                self.process.reap();
+                self.counters.unstarted += 1;
+                self.unstarted = Some(error.to_string());
+                self.barren.note(false, now);
+            }
         }
     }
 

@@ -38,6 +38,14 @@ fn packets_go_across_with_what_their_flow_speaks() {
 }
 
 #[test]
+fn over_a_capture_all_is_counted_when_it_has_come() {
+    let mut rig = Rig::new(L7Spy { wait: true, ..own() }, &["south"], &["north"]);
+    rig.send("south", frame(DNS));
+    rig.breathe();
+    assert_eq!((rig.counter("flows_created"), rig.counter("identified_own")), (1, 1));
+}
+
+#[test]
 fn flows_are_told_of_when_they_are_over() {
     let ledger = Ledger::new(crate::ledger::Wanted { identified: false, ended: true });
     let mut rig = Rig::new(L7Spy { ledger: Some(ledger.clone()), ..own() }, &["south"], &["north"]);

@@ -145,6 +145,28 @@ fn another_policy_and_the_end_lose_nothing_uncounted() {
 }
 
 #[test]
+fn a_policy_that_nobody_has_taken_is_withdrawn() {
+    let (mut rig, control) = wall("dpi = 'own'\nrules = 'otherwise => accept'");
+    let prepared = |rules: &str| {
+        Prepared::new(policy(&format!("dpi = 'own'\nrules = '{rules} => drop'")), &[LinkType::EN10MB])
+    };
+    let first = control.policy();
+    let handed = control.hand_over(prepared("otherwise"));
+    assert!(control.withdraw(handed));
+    rig.advance(10 * MS);
+    rig.breathe();
+    assert!(Arc::ptr_eq(&control.policy(), &first));
+    assert_eq!((control.told().generation, rig.counter("generation")), (1, 1));
+    // One that was taken stays.
+    let handed = control.hand_over(prepared("tcp"));
+    rig.advance(10 * MS);
+    rig.breathe();
+    assert!(!control.withdraw(handed));
+    assert_eq!((control.told().generation, rig.counter("generation")), (2, 2));
+    rig.report();
+}
+
+#[test]
 fn who_asks_about_packets_that_do_not_come_is_told_which_flows_are_known() {
     let text = "dpi = 'own'\nflows.max = 1000\nrules = '''\nudp => drop\ntcp port 8022 => accept\n'''";
     let (mut rig, control) = wall(text);

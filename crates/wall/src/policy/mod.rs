@@ -111,8 +111,25 @@ impl Policy {
     /// # Errors
     /// As for [`Policy::read`]; a set that cannot be changed.
     pub fn read_changed(text: &str, folder: &Path, lists: &ChangedLists) -> Result<Policy, Vec<Problem>> {
+        Policy::read_with(text, folder, lists, None)
+    }
+
+    /// The same policy, with its sets as they were read and what has changed of them since: no file is read.
+    ///
+    /// # Errors
+    /// A set that cannot be changed.
+    pub fn changed(&self, lists: &ChangedLists) -> Result<Policy, Vec<Problem>> {
+        Policy::read_with(&self.text, Path::new(""), lists, Some(&*self.sets))
+    }
+
+    fn read_with(
+        text: &str,
+        folder: &Path,
+        lists: &ChangedLists,
+        running: Option<&Sets>,
+    ) -> Result<Policy, Vec<Problem>> {
         let File { settings, rules, sets: sources, apps, tests } = File::read(text)?;
-        let sets = Arc::new(Sets::read(&sources, folder, lists)?);
+        let sets = Arc::new(Sets::read(&sources, folder, lists, running)?);
         let files = sources.values().filter_map(|(_, source)| match source {
             SetSource::File(path) => Some(path.clone()),
             SetSource::Members(_) => None,
@@ -253,7 +270,7 @@ impl Policy {
 
     /// Its sets, by name, with how many lines each has.
     pub fn sets(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.sets.0.iter().map(|(name, text)| (name.as_str(), text.lines().count()))
+        self.sets.texts.iter().map(|(name, text)| (name.as_str(), text.lines().count()))
     }
 
     /// The files of its sets, as written.
@@ -441,7 +458,7 @@ impl Policy {
         self.domain_sets.iter().map(DomainSet::bytes).sum::<usize>()
             + self.text.len()
             + self.program.text.len()
-            + self.sets.0.values().map(String::len).sum::<usize>()
+            + self.sets.bytes()
     }
 
     /// How many domains its sets have.

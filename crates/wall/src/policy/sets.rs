@@ -19,24 +19,32 @@ const FILE_MAX: u64 = 256 << 20;
 
 /// The texts of the sets of a policy, one member a line.
 #[derive(Debug, Default)]
-pub(super) struct Sets(pub(super) BTreeMap<String, String>);
+pub(super) struct Sets {
+    pub(super) texts: BTreeMap<String, String>,
+    /// Those that have changed since, as they were read.
+    as_read: BTreeMap<String, String>,
+}
 
 impl Sets {
-    /// Reads the sets. Files are named from the folder of the policy.
+    /// Reads the sets. Files are named from the folder of the policy; if it runs, they are as they were when it was read.
     pub(super) fn read(
         sources: &BTreeMap<String, (Range<usize>, SetSource)>,
         folder: &Path,
         lists: &ChangedLists,
+        running: Option<&Sets>,
     ) -> Result<Sets, Vec<Problem>> {
         let (mut sets, mut problems) = (Sets::default(), Vec::new());
         for (name, (span, source)) in sources {
             match source {
                 SetSource::Members(members) => {
-                    sets.0.insert(name.clone(), members.join("\n"));
+                    sets.texts.insert(name.clone(), members.join("\n"));
                 }
-                SetSource::File(path) => match text(&folder.join(path)) {
+                SetSource::File(path) => match running
+                    .and_then(|running| running.as_read(name))
+                    .map_or_else(|| text(&folder.join(path)), |text| Ok(text.to_owned()))
+                {
                     Ok(text) => {
-                        sets.0.insert(name.clone(), text);
+                        sets.texts.insert(name.clone(), text);
                     }
                     Err(why) => {
                         let message = format!(
@@ -49,9 +57,11 @@ impl Sets {
                 },
             }
         }
-        for (name, text) in &mut sets.0 {
+        for (name, text) in &mut sets.texts {
             match lists.applied(name, text) {
-                Ok(Some(changed)) => *text = changed,
+                Ok(Some(changed)) => {
+                    sets.as_read.insert(name.clone(), std::mem::replace(text, changed));
+                }
                 Ok(None) => {}
                 Err(why) => {
                     let message = format!("the set `{}` cannot be changed: {why}", wire::in_one_line(name));
@@ -62,10 +72,20 @@ impl Sets {
         if problems.is_empty() { Ok(sets) } else { Err(problems) }
     }
 
+    /// A set as it was read.
+    fn as_read(&self, name: &str) -> Option<&str> {
+        self.as_read.get(name).or_else(|| self.texts.get(name)).map(String::as_str)
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.texts.values().chain(self.as_read.values()).map(String::len).sum()
+    }
+
     /// The members of a set as domains.
     pub(super) fn domains(&self, name: &str, span: &Range<usize>) -> Result<DomainSet, Problem> {
         let mut domains = DomainSet::default();
-        let text = self.0.get(name).map_or("", String::as_str);
+        let text = self.texts.get(name).map_or("", String::as_str);
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.is_empty() {
@@ -106,6 +126,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 impl Names for Sets {
     fn set_file(&self, path: &str) -> Result<String, String> {
-        self.0.get(path).cloned().ok_or_else(|| format!("there is no set `{path}`"))
+        self.texts.get(path).cloned().ok_or_else(|| format!("there is no set `{path}`"))
     }
 }

@@ -223,3 +223,24 @@ fn a_word_of_the_wall_is_suggested() {
         assert_eq!(problems[0].help.as_deref(), Some(&format!("did you mean `{word}`?")[..]), "{problems:?}");
     }
 }
+
+#[test]
+fn changes_of_sets_are_made_to_what_was_read() {
+    use classify::lists::{Change, Item};
+    let folder = std::env::temp_dir().join(format!("sluss-policy-sets-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("known.txt"), "192.0.2.1\n").unwrap();
+    let text = "rules = 'src host in @known => drop'\nsets.known = 'known.txt'\n";
+    let first = Policy::read(text, &folder).unwrap();
+    // Neither the file nor its folder is needed any more.
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut lists = ChangedLists::default();
+    let add = vec![Item::parse("192.0.2.7").unwrap()];
+    lists.put("known", &Change { add, until: Some(60), ..Change::default() }).unwrap();
+    let second = first.changed(&lists).unwrap();
+    assert_eq!(second.sets().collect::<Vec<_>>(), [("known", 2)]);
+    assert!(lists.expire(60));
+    let third = second.changed(&lists).unwrap();
+    assert_eq!(third.sets().collect::<Vec<_>>(), [("known", 1)]);
+    assert_eq!(third.text(), text);
+}

@@ -80,6 +80,10 @@ impl Asker {
         self.worker.counters()
     }
 
+    pub(super) fn unstarted(&self) -> Option<&str> {
+        self.worker.unstarted()
+    }
+
     pub(super) fn cpu_seconds(&self) -> f64 {
         self.worker.cpu_seconds()
     }

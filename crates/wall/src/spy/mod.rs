@@ -302,6 +302,12 @@ impl Spy {
         Some((asker.counters(), asker.full + self.books.unasked))
     }
 
+    /// Why tier 2 is gone and cannot be started again.
+    #[must_use]
+    pub fn tier2_gone(&self) -> Option<&str> {
+        self.asker.as_ref()?.unstarted()
+    }
+
     /// The version of nDPI that is asked.
     #[must_use]
     pub fn ndpi_version(&self) -> Option<&str> {
