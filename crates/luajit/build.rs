@@ -1,4 +1,4 @@
-//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with four edits, and DynASM's encoder beside it.
+//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with five edits, and DynASM's encoder beside it.
 //!
 //! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
 //! `make` compiles the two files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
@@ -62,7 +62,14 @@ fn edit(sources: &Path) {
         "    emitir(IRTGI(IR_EQ), tr, lj_ir_kint(J, 0));\n  }\n#endif\n}",
         "    emitir(IRTGI(IR_EQ), tr, lj_ir_kint(J, 0));\n  }\n}",
     );
-    replace(&sources.join("lj_record.c"), &[include, in_iterator, begin, end]);
+    // A trace that begins with a function may go on in the trace of a loop, whichever loop that is: LuaJIT lets it do so for numeric ones. It waits
+    // for all others to get a side trace that leads back, which the loop around them does, but no function. So each call of an app's method would
+    // be interpreted up to its loop.
+    let inner = (
+        "if (J->parent == 0 && J->exitno == 0) {  /* Root trace hit an inner loop. */",
+        "if (J->parent == 0 && J->exitno == 0 && bc_op(J->cur.startins) != BC_FUNCF) {",
+    );
+    replace(&sources.join("lj_record.c"), &[include, in_iterator, begin, end, inner]);
 }
 
 fn replace(file: &Path, edits: &[(&str, &str)]) {

@@ -21,7 +21,7 @@ local options = {
 }
 
 -- Up to so many nodes of its decision graph a filter becomes Lua.
-local NODES_IN_LUA = 4
+local NODES_IN_LUA = 5
 
 -- A function of a pointer to a packet and its length: whether the filter matches. With the option `source`, text.
 function M.compile_filter (text, opts)

@@ -189,6 +189,46 @@ fn what_an_app_takes_as_it_is_linked_is_counted() {
     assert!(failures(&format!("{LINKS}{text}"), Some(sandbox)) >= 29);
 }
 
+/// An app that takes 900 packets as it is started again. Between these, other apps fail to start, start, run and stop, which take and free packets, too.
+#[test]
+fn what_an_app_takes_as_it_starts_is_counted_also_after_others_have_run() {
+    let text = "
+        local starts, kept = 0, {}
+        local function keep (count) for _ = 1, count do kept[#kept + 1] = packet.allocate() end end
+        local App, Guest, Bad = {}, {}, {}
+        local alone, with_guest, with_bad = config.new(), config.new(), config.new()
+        function Guest:new () keep(20) return setmetatable({}, { __index = Guest }) end
+        function Guest:pull () keep(7) end
+        function Guest:stop () packet.free(table.remove(kept)) end
+        function Bad:new () keep(50) error('never') end
+        function App:new ()
+           starts = starts + 1
+           if starts == 2 then
+              keep(300)
+              local ok, why = pcall(engine.configure, with_bad)
+              assert(not ok and why:find('never', 1, true), why)
+              keep(300)
+              engine.configure(with_guest)
+              engine.breathe()
+              keep(200)
+              engine.main { done = function () return true end, no_report = true }
+              keep(100)
+              engine.configure(alone)
+              error('not now')
+           end
+           return setmetatable({}, { __index = App })
+        end
+        function App:pull () if starts == 1 then error('first') end end
+        for _, c in ipairs { alone, with_guest, with_bad } do config.app(c, 'app', App) end
+        config.app(with_guest, 'guest', Guest)
+        config.app(with_bad, 'bad', Bad)
+        engine.configure(alone)
+        engine.main { done = function () return starts == 3 end, no_report = true }
+        local lost = tonumber(require('core.counter').read(engine.lost))
+        assert(#kept == 900 + 50 + 20 + 7 + 7 - 1 and lost == 900, #kept..' '..lost)";
+    assert_eq!(failures(text, None), 2);
+}
+
 /// An app that takes 900 packets as it is started again, starts another app meanwhile, fails to start a third, and then fails itself.
 #[test]
 fn in_a_sandbox_only_the_app_that_fails_to_start_loses_its_packets() {

@@ -100,4 +100,13 @@ mod tests {
             );
         }
     }
+
+    /// What is a guard stays before them.
+    #[test]
+    fn tests_that_must_all_hold_are_one_test() {
+        let text = Compiler::new(LinkType::EN10MB).to_lua("icmp").unwrap();
+        assert!(text.contains("if length < 24 then return false end"), "{text}");
+        let joined = "return bor(bxor(cast(\"uint16_t*\", P + 12)[0], 8), bxor(P[23], 1)) == 0";
+        assert!(text.contains(joined), "{text}");
+    }
 }

@@ -119,6 +119,12 @@ impl Pool {
     /// The number of large packets of a pool, unless set otherwise.
     pub const LARGE_PACKETS: usize = 256;
 
+    /// Puts the memory of the packets that are allocated next into huge pages where the kernel can, for those who keep them: the first packets of a pool
+    /// lie in huge pages anyway.
+    pub fn warm(&self, packets: usize) {
+        self.region.warm(&self.free[self.free.len().saturating_sub(packets)..]);
+    }
+
     /// A packet of length 0, or `None` when the pool is exhausted, which is counted.
     #[inline]
     pub fn allocate(&mut self) -> Option<Packet> {

@@ -78,6 +78,9 @@ const HEAD: usize = if cfg!(miri) { 4096 } else { 2 << 20 };
 #[cfg(not(miri))]
 /// Bytes that are put into huge pages from the start: the packets of a graph that keeps up fit in here.
 const WARM: usize = 8 << 20;
+#[cfg(not(miri))]
+/// Bytes that are put into huge pages when they are asked for: those of packets that are kept in great numbers have pages of the usual size.
+const WARM_MAX: usize = 128 << 20;
 
 /// The longest packet at the last even position ends a cache line, at least, before its chunk: who copies lines may copy all of the last.
 const fn has_room(size: Size) -> bool {
@@ -165,6 +168,18 @@ impl Region {
 
     pub(super) fn start(&self) -> Start {
         Start(self.base)
+    }
+
+    /// Puts the memory of packets of it into huge pages where the kernel can, within the first [`WARM_MAX`] bytes.
+    pub(super) fn warm(&self, packets: &[Packet]) {
+        let offsets = packets.iter().map(|packet| packet.as_ptr().addr().get() & (SPAN - 1));
+        let bounds = offsets.fold(None, |bounds: Option<(usize, usize)>, offset| {
+            let (low, high) = bounds.unwrap_or((offset, offset));
+            Some((low.min(offset), high.max(offset)))
+        });
+        if let Some((low, high)) = bounds {
+            map::warm_more(self.base, low, (high + self.size.chunk()).min(self.size.region(self.chunks)));
+        }
     }
 
     /// Whether the memory of all these packets belongs here.
@@ -402,7 +417,7 @@ fn colour_of(chunk: NonNull<u8>) -> usize {
 
 #[cfg(not(miri))]
 mod map {
-    use super::{HEAD, SPAN, Size, WARM};
+    use super::{HEAD, SPAN, Size, WARM, WARM_MAX};
     use std::io;
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::ptr::{self, NonNull};
@@ -479,10 +494,13 @@ mod map {
         }
     }
 
+    /// linux/mman.h, since 6.1; libc does not name it on every target.
+    const MADV_COLLAPSE: libc::c_int = 25;
+    /// Bytes of a huge page.
+    const HUGE: usize = 2 << 20;
+
     /// Puts the first packets into huge pages where the kernel can: a translation miss costs as much as a packet.
     fn warm(base: NonNull<u8>, len: usize) {
-        /// linux/mman.h, since 6.1; libc does not name it on every target.
-        const MADV_COLLAPSE: libc::c_int = 25;
         let len = (len - HEAD).min(WARM);
         // SAFETY: the range is mapped, and new: writing zeroes changes nothing. madvise is free to refuse.
         unsafe {
@@ -491,6 +509,24 @@ mod map {
                 chunks.add(page).write_volatile(0);
             }
             libc::madvise(chunks.cast(), len, MADV_COLLAPSE);
+        }
+    }
+
+    /// Puts the memory of a region from `low` to `high` into huge pages where the kernel can, as far as it is not warm yet and may be.
+    pub(super) fn warm_more(base: NonNull<u8>, low: usize, high: usize) {
+        let low = low.max(HEAD + WARM) & !(HUGE - 1);
+        let high = (high & !(HUGE - 1)).min(HEAD + WARM_MAX);
+        if low >= high {
+            return;
+        }
+        // SAFETY: the range is mapped. One byte of each huge page is read, whatever it is, since the kernel makes none where there is no
+        // page; what is in it stays. madvise is free to refuse.
+        unsafe {
+            let start = base.add(low).as_ptr();
+            for page in (0..high - low).step_by(HUGE) {
+                start.add(page).read_volatile();
+            }
+            libc::madvise(start.cast(), high - low, MADV_COLLAPSE);
         }
     }
 
@@ -534,6 +570,8 @@ mod map {
         // SAFETY: so much was allocated before the region.
         Ok(unsafe { all.add(before(size)) })
     }
+
+    pub(super) fn warm_more(_: NonNull<u8>, _low: usize, _high: usize) {}
 
     /// # Safety
     /// Nothing may point there any more.

@@ -283,3 +283,18 @@ fn lists_are_bursts() {
     pool.take_back_all(&mut others);
     assert_eq!((pool.available(), pool.allocated()), (8, 0));
 }
+
+/// What lies beyond the first megabytes is put into huge pages while packets of it are out.
+#[test]
+#[cfg_attr(miri, ignore = "it has no huge pages")]
+fn packets_stay_as_they_are_when_their_memory_becomes_warm() {
+    let mut pool = Pool::new(4096).unwrap();
+    let packets: Vec<Packet> = (0..1500u32).map(|n| pool.packet(&n.to_le_bytes()).unwrap()).collect();
+    pool.warm(4096);
+    pool.warm(0);
+    let others: Vec<Packet> = (1500..4096u32).map(|n| pool.packet(&n.to_le_bytes()).unwrap()).collect();
+    for (n, packet) in (0u32..).zip(packets.iter().chain(&others)) {
+        assert_eq!(packet.data(), n.to_le_bytes());
+    }
+    packets.into_iter().chain(others).for_each(|packet| pool.take_back(packet));
+}

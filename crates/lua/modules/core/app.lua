@@ -116,11 +116,17 @@ local outages = {}
 -- By name: since when an app runs, its links with what went over them before, and what went over links that are gone.
 local books = {}
 
--- Calls a method of an app outside of its turns: what it takes and frees is in the app's books.
+-- Tracebacks leave out calls of this name.
+local protected_call = xpcall
+
+-- Calls a function that runs an app's code outside of its turns: what it takes and frees is in the app's books, or with `nil` in no app's. Then the
+-- books of the app go on that ran before, whose code may have changed the graph or called `main`; also if the function fails.
 local function as_app (name, f, ...)
-   native.enter(name)
-   f(...)
-   native.enter(nil)
+   local outer = native.enter(name)
+   local ok, result = protected_call(f, native.on_error, ...)
+   native.enter(outer)
+   if not ok then error(result, 0) end
+   return result
 end
 
 -- Ports are found by name and by number.
@@ -172,11 +178,8 @@ end
 
 function operations.start_app (name, class, arg)
    books[name] = { since = C.get_monotonic_time(), links = {}, gone = 0 }
-   -- This closes the account of a start that has failed.
-   native.enter(name)
    native.taken(name, 0)
-   local instance = class:new(arg)
-   native.enter(nil)
+   local instance = as_app(name, function () return class:new(arg) end)
    if type(instance) ~= "table" then
       error(("bad return value from app '%s' start() method: %s"):format(name, tostring(instance)))
    end
@@ -200,7 +203,7 @@ end
 
 function operations.stop_app (name)
    local instance = app.app_table[name]
-   if instance.stop then instance:stop() end
+   if instance.stop then as_app(name, instance.stop, instance) end
    if instance.shm then shm.delete_frame(instance.shm) end
    app.app_table[name] = nil
    app.configuration.apps[name] = nil
@@ -217,7 +220,7 @@ function operations.reconfig_app (name, _, arg)
    app.configuration.apps[name].arg = arg
 end
 
-function app.apply_config_actions (actions)
+local function apply (actions)
    for _, action in ipairs(actions) do
       local name, args = action[1], action[2]
       if app.log then io.write("engine: ", name, " ", tostring(args[1]), "\n") end
@@ -226,6 +229,9 @@ function app.apply_config_actions (actions)
    end
    app.compute_breathe_order()
 end
+
+-- Packets that are freed with their link belong to no app.
+function app.apply_config_actions (actions) as_app(nil, apply, actions) end
 
 -- The order of a breath
 
@@ -455,6 +461,8 @@ end
 -- Starts an app that is down, with the links that it had.
 local function start_again (name, outage)
    local stand_in = app.app_table[name]
+   -- It is not started from within its start.
+   outage.due = math.huge
    local ports = { input = ports_of(stand_in, "input"), output = ports_of(stand_in, "output") }
    local ok, why = pcall(function ()
       operations.start_app(name, outage.class, outage.arg)
@@ -500,12 +508,12 @@ function run (done, deadline, timers)
       local now = C.get_monotonic_time()
       if failed == nil then error(message, 0) end
       if failed then
-         take_down(message)
+         as_app(nil, take_down, message)
       elseif not message or (deadline and now >= deadline) then
          return
       end
       for name, outage in pairs(outages) do
-         if now >= outage.due then start_again(name, outage) end
+         if now >= outage.due then as_app(nil, start_again, name, outage) end
       end
    end
 end

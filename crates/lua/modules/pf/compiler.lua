@@ -13,7 +13,12 @@ ffi.cdef([[
 
 local text_t = ffi.typeof("sluss_lua_text")
 local texts_t = ffi.typeof("sluss_lua_text[?]")
-local code_t = ffi.typeof("uint32_t (*) (const uint8_t *packet, size_t captured, uint32_t wire_length)")
+-- PERF: numbers become arguments with a sign by one instruction, and one without is compared as a double. Both lengths and the number of a leaf are less
+-- than 2^31.
+local code_t = ffi.typeof("int32_t (*) (const uint8_t *packet, int64_t captured, int32_t wire_length)")
+local owner_t = ffi.typeof("void *")
+-- What owns the machine code of a function. PERF: an address that has a finalizer itself is no constant in a trace.
+local owners = setmetatable({}, { __mode = "k" })
 
 local M = {}
 
@@ -48,7 +53,7 @@ function M.taken_text (from)
 end
 
 -- Compiles `text` for packets of a link type. `substitutions` is a table from name to text, `inputs` a list of names. Returns a table with
--- `code`, the address of machine code and its owner, or else `text`; and with `nodes`, the size of its graph.
+-- `code`, the address of machine code, and `owner`, which is to be kept as long; or else with `text`; and with `nodes`, the size of its graph.
 function M.compile (text, link, wanted, substitutions, inputs)
    assert(type(text) == "string", "a filter is a string")
    -- Strings are kept in tables while C has pointers to them.
@@ -71,8 +76,8 @@ function M.compile (text, link, wanted, substitutions, inputs)
    end
    if not ok then error("\n"..result.text, 0) end
    if to.code ~= nil then
-      local owner = to.owner
-      result.code = ffi.gc(ffi.cast(code_t, to.code), function () C.sluss_lua_compiled_free(owner, nil, 0) end)
+      result.code = ffi.cast(code_t, to.code)
+      result.owner = ffi.gc(ffi.cast(owner_t, to.owner), function (owner) C.sluss_lua_compiled_free(owner, nil, 0) end)
    end
    return result
 end
@@ -86,9 +91,11 @@ end
 function M.predicate (compiled, name)
    local code = compiled.code
    if not code then return M.load(compiled, name) end
-   return function (packet, length)
+   local function predicate (packet, length)
       return code(packet, length, length) ~= 0
    end
+   owners[predicate] = compiled.owner
+   return predicate
 end
 
 return M

@@ -43,13 +43,13 @@ pub(super) struct Plan {
     /// Seconds between ticks, and when the next is due.
     pub(super) tick_every: f64,
     pub(super) tick_due: f64,
-    /// The app that starts, and how many packets were in use before.
-    pub(super) current: Option<String>,
+    /// The account of the app whose code runs, and how many packets were in use when it began to.
+    running: Option<usize>,
     in_use: i64,
-    /// The step that runs.
-    at: Option<(Turn, usize)>,
     /// By account: packets that the app has taken from the free ones, less those that it has freed.
     pub(super) taken: Vec<i64>,
+    /// By account: the app.
+    names: Vec<String>,
     /// The accounts of apps, and those of apps that are gone.
     accounts: HashMap<String, usize>,
     closed: Vec<usize>,
@@ -74,13 +74,15 @@ impl Plan {
         if let Some(&account) = self.accounts.get(name) {
             return account;
         }
-        // A step that runs may be one of an app that it has ended.
-        let closed = if self.at.is_none() { self.closed.pop() } else { None };
+        // The code that runs may be that of an app that it has ended.
+        let closed = if self.running.is_none() { self.closed.pop() } else { None };
         let account = closed.unwrap_or_else(|| {
             self.taken.push(0);
+            self.names.push(String::new());
             self.taken.len() - 1
         });
         self.taken[account] = 0;
+        self.names[account] = name.to_owned();
         self.accounts.insert(name.to_owned(), account);
         account
     }
@@ -109,30 +111,23 @@ impl Plan {
 
     /// The app whose code runs.
     pub(super) fn running(&self) -> Option<&str> {
-        let (turn, index) = match (&self.current, self.at) {
-            (Some(name), _) => return Some(name),
-            (None, at) => at?,
-        };
-        let steps = match turn {
-            Turn::Pull => &self.pulls,
-            Turn::Push => &self.pushes,
-            Turn::Tick => &self.ticks,
-        };
-        steps.get(index).map(|step| step.name.as_str())
+        self.running.map(|account| self.names[account].as_str())
     }
 }
 
 impl Core {
-    /// An app starts, or none does any more. What it takes meanwhile is counted as its own, unless another app's turn starts it.
-    pub(super) fn set_starting(&mut self, name: Option<String>) {
+    /// The code of another app runs from now on, or with `None` that of no app. What was taken and freed until now is in the account of the one that
+    /// ran. Returns that one's account, which goes on when this app's code ends: it may have been called by the other's.
+    #[inline]
+    pub(super) fn switch(&mut self, to: Option<usize>) -> Option<usize> {
         let in_use = self.in_use();
-        if let Some(name) = std::mem::replace(&mut self.plan.current, name)
-            && self.plan.at.is_none()
-        {
-            let account = self.plan.account(&name);
-            self.plan.taken[account] += in_use - self.plan.in_use;
+        let plan = &mut self.plan;
+        let ran = std::mem::replace(&mut plan.running, to);
+        if let Some(account) = ran {
+            plan.taken[account] += in_use - plan.in_use;
         }
-        self.plan.in_use = in_use;
+        plan.in_use = in_use;
+        ran
     }
 }
 
@@ -160,8 +155,9 @@ pub(super) unsafe fn breathe(core: *mut Core, state: *mut lua_State) -> Result<(
         let now = get_monotonic_time();
         (*core).shared.now = now;
         (*core).shared.running = 1;
+        let outer = (*core).plan.running;
         let result = turns(core, state, now);
-        (*core).plan.at = None;
+        (*core).switch(outer);
         if let Some(watch) = &(*core).plan.watch {
             watch.leave();
         }
@@ -214,13 +210,15 @@ pub(super) unsafe fn turn(core: *mut Core, state: *mut lua_State, turn: Turn) ->
         (*core).shared.running = 1;
         lua_pushlightuserdata(state, core.cast());
         lua_pushcclosure(state, on_error, 1);
+        let outer = (*core).plan.running;
         let done = run(core, state, turn, (*core).plan.generation);
+        (*core).switch(outer);
         (*core).shared.running = 0;
         done
     }
 }
 
-/// Calls the methods of one turn, with the handler of errors on top of the stack.
+/// Calls the methods of one turn, with the handler of errors on top of the stack. The caller switches back to the app that ran before.
 ///
 /// # Safety
 /// As for [`breathe`].
@@ -242,7 +240,8 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
             let Some(&Step { function, app, link, native, account, .. }) = (&(*steps)).get(index) else {
                 return Ok(());
             };
-            (*core).plan.at = Some((turn, index));
+            // What native apps take and free is in no account.
+            (*core).switch(native.is_none().then_some(account));
             if let Some(watch) = &(*plan).watch {
                 watch.enter((*(*core).shared.breaths).count, turn, index);
             }
@@ -265,9 +264,7 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 arguments = 2;
             }
             let name = &raw const (&(*steps))[index].name;
-            let before = (*core).in_use();
             let status = protected(core, state, &*name, [arguments, 0, handler]);
-            (&mut (*core).plan.taken)[account] += (*core).in_use() - before;
             if status != 0 {
                 let name = (&(*steps))
                     .get(index)
@@ -411,7 +408,10 @@ pub(super) unsafe fn main(
                 && now - timers_ran >= 0.5e-3
             {
                 timers_ran = now;
-                call(core, state, timers, 0)?;
+                let outer = (*core).switch(None);
+                let done = call(core, state, timers, 0);
+                (*core).switch(outer);
+                done?;
             }
             if now - looked_at >= 1e-3 {
                 looked_at = now;

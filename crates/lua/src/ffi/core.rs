@@ -200,7 +200,9 @@ impl Core {
                     let Ok(pool) = Pool::new(POOL).and_then(|pool| pool.with_large(0)) else { return 0 };
                     self.pools.push(pool);
                 }
-                self.pools.last_mut().expect("one was just made")
+                let pool = self.pools.last_mut().expect("one was just made");
+                pool.warm(STEP);
+                pool
             }
         };
         // SAFETY: the pool is another part of the engine than what is used with it.
@@ -317,6 +319,7 @@ impl Drop for Core {
 }
 
 /// Where Lua puts a packet that is free, in the chunk of a packet: as `free_internal` of `core.packet`, with 192 to 384 bytes before it.
+#[inline]
 pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
     packet.map_addr(|address| {
         let chunk = address.get() & !511;

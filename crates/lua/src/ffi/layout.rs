@@ -44,16 +44,19 @@ pub(super) struct Link {
 
 impl Link {
     /// Packets that wait in it.
+    #[inline]
     pub(super) fn waiting(&self) -> usize {
         (i32::from(self.write) - self.read) as usize & (RING - 1)
     }
 
     /// Packets that it has room for.
+    #[inline]
     pub(super) fn room(&self) -> usize {
         RING - 1 - self.waiting()
     }
 
     /// Takes the next packet, uncounted. The link must not be empty.
+    #[inline]
     pub(super) fn take(&mut self) -> *mut RawPacket {
         let packet = self.packets[self.read as usize & (RING - 1)];
         self.read = (self.read + 1) & (RING as i32 - 1);
@@ -61,18 +64,21 @@ impl Link {
     }
 
     /// Puts a packet at the end, uncounted. There must be room.
+    #[inline]
     pub(super) fn put(&mut self, packet: *mut RawPacket) {
         self.packets[self.write as usize & (RING - 1)] = packet;
         self.write = (self.write + 1) & (RING as i16 - 1);
     }
 
     /// Counts packets that were taken.
+    #[inline]
     pub(super) fn count_received(&mut self, packets: usize, bytes: u64) {
         self.counters.rxpackets.count += packets as u64;
         self.counters.rxbytes.count += bytes;
     }
 
     /// Counts packets that were put.
+    #[inline]
     pub(super) fn count_sent(&mut self, packets: usize, bytes: u64) {
         self.counters.txpackets.count += packets as f64;
         self.counters.txbytes.count += bytes as f64;

@@ -1,6 +1,6 @@
 //! The functions of Rust that the Lua modules below `modules/lib`, `apps`, `pf` and `ndpi` call by FFI, by name.
 
-use super::{capture, filter, hot, interlink, mac_table, scanner};
+use super::{burst, capture, filter, hot, interlink, mac_table, scanner};
 use std::ffi::c_void;
 
 /// The function of a name, if there is one.
@@ -20,6 +20,9 @@ pub(super) fn find(name: &[u8]) -> Option<*mut c_void> {
         b"sluss_lua_interlink_empty" => interlink::sluss_lua_interlink_empty as *mut c_void,
         b"sluss_lua_interlink_extract" => interlink::sluss_lua_interlink_extract as *mut c_void,
         b"sluss_lua_interlink_pull" => interlink::sluss_lua_interlink_pull as *mut c_void,
+        b"sluss_lua_send_copies" => burst::sluss_lua_send_copies as *mut c_void,
+        b"sluss_lua_free_all" => burst::sluss_lua_free_all as *mut c_void,
+        b"sluss_lua_sift" => burst::sluss_lua_sift as *mut c_void,
         b"sluss_lua_compile" => filter::sluss_lua_compile as *mut c_void,
         b"sluss_lua_compiled_free" => filter::sluss_lua_compiled_free as *mut c_void,
         b"sluss_lua_scanner_new" => scanner::sluss_lua_scanner_new as *mut c_void,

@@ -15,11 +15,12 @@
 //! | `native.rs` | the functions that `core.*` calls |
 //! | `natives.rs` | native apps in a graph of Lua |
 //! | `symbols` | the functions that `ffi.C` finds |
-//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `scanner.rs`, `capture.rs` |
+//! | `library.rs` | those of them that modules of `lib`, `apps` and `pf` call: `hot.rs`, `burst.rs`, `mac_table.rs`, `interlink.rs`, `filter.rs`, `scanner.rs`, `capture.rs` |
 //!
 //! A Lua error must never pass through a Rust frame that has something to drop: functions that Lua calls return their errors, and Lua raises them.
 
 mod breath;
+mod burst;
 mod call;
 mod capture;
 mod core;

@@ -269,7 +269,7 @@ functions! {
         };
         // SAFETY: as above.
         let core = unsafe { &mut *call.core };
-        let name = core.plan.current.clone().unwrap_or_else(|| class.clone());
+        let name = core.plan.running().unwrap_or(&class).to_owned();
         let number = core.add_native(&class, &name, &options)?;
         call.push_number(number as f64);
         Ok(1)
@@ -368,20 +368,19 @@ functions! {
 
     // Breaths
 
-    // Says which app's code runs next, for messages.
+    // Says which app's code runs next, or with nil that none does. Returns which one's ran, as `current`.
     enter = |call| {
         let name = call.text(1, "").ok();
+        push_running(call);
         // SAFETY: the engine lives; nobody else uses it in this call.
-        unsafe { (*call.core).set_starting(name) };
-        Ok(0)
+        let core = unsafe { &mut *call.core };
+        let account = name.map(|name| core.plan.account(&name));
+        core.switch(account);
+        Ok(1)
     };
     // The app whose code runs.
     current = |call| {
-        // SAFETY: the engine lives, and nobody changes this.
-        match unsafe { (*call.core).plan.running().map(str::to_owned) } {
-            Some(name) => call.push_text(name.as_bytes()),
-            None => call.push_nil(),
-        }
+        push_running(call);
         Ok(1)
     };
     // Takes lists of {function, app, link or false, name}: who pulls, who pushes, who ticks.
@@ -476,7 +475,6 @@ functions! {
         let core = unsafe { &mut *call.core };
         core.failure = None;
         core.failures += 1;
-        core.set_starting(None);
         Ok(0)
     };
     // How many packets are in links, or with apps.
@@ -516,6 +514,15 @@ functions! {
         plan.keep_accounts(|name| names.contains(name));
         Ok(0)
     };
+}
+
+/// Pushes the name of the app whose code runs, or nil.
+fn push_running(call: &mut Call) {
+    // SAFETY: the engine lives, and nobody changes this.
+    match unsafe { (*call.core).plan.running().map(str::to_owned) } {
+        Some(name) => call.push_text(name.as_bytes()),
+        None => call.push_nil(),
+    }
 }
 
 /// Where a file is, whether it is there or not, without links to others.

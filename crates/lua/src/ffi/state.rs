@@ -188,7 +188,9 @@ unsafe fn value_as_text(state: *mut lua_State, is_trusted: bool) -> String {
 fn without_own_frames(traceback: &str) -> String {
     let is_own = |line: &&str| {
         let call = line.trim_start();
-        call.starts_with("sluss/core/") || call.starts_with("sluss:1:") || call == "[C]: in function 'error'"
+        call.starts_with("sluss/core/")
+            || call.starts_with("sluss:1:")
+            || ["[C]: in function 'error'", "[C]: in function 'protected_call'"].contains(&call)
     };
     let lines: Vec<&str> = traceback.lines().filter(|line| !is_own(line)).collect();
     // The first line is a title.
@@ -210,7 +212,8 @@ pub(super) unsafe extern "C-unwind" fn on_error(state: *mut lua_State) -> c_int 
             luaL_traceback(state, state, ptr::null(), 1);
             let traceback = without_own_frames(&value_as_text(state, true));
             lua_settop(state, -2);
-            (*core).failure = Some(Failure { message, app: (*core).plan.current.clone(), traceback });
+            let app = (*core).plan.running().map(str::to_owned);
+            (*core).failure = Some(Failure { message, app, traceback });
         }
         if let (Some(fence), Some(was_enforced)) = (&(*core).fence, was_enforced) {
             fence.forbid(was_enforced);

@@ -17,6 +17,7 @@
 //!
 //! The text expects a little-endian machine, as every one is that runs LuaJIT today. The packet must not be written to meanwhile.
 
+mod join;
 mod many;
 mod text;
 mod values;
@@ -90,6 +91,7 @@ pub fn chunk(
         function_of: filled(u32::MAX, graph.node_count()),
         jumps: filled(0, graph.node_count()),
         heads: Vec::new(),
+        joined: filled(None, graph.node_count()),
         given: HashMap::new(),
         tables: HashMap::new(),
         declarations: String::new(),
@@ -140,6 +142,8 @@ struct Writer<'g> {
     jumps: Vec<u32>,
     /// By function: where it begins.
     heads: Vec<NodeId>,
+    /// By node: the node whose test is one with its own.
+    joined: Vec<Option<NodeId>>,
     /// By head: the values that it is given.
     given: HashMap<NodeId, Vec<ValueId>>,
     /// By text: names of outer tables.
@@ -215,6 +219,8 @@ impl<'g> Writer<'g> {
             let mut piece = Piece::default();
             let graph = self.graph;
             match graph.node(id) {
+                // It is written with another.
+                _ if self.joined[id.index()].is_some() => {}
                 Node::Leaf(leaf) => {
                     let values = self.outputs.of(*leaf);
                     self.compute(values.iter().copied(), &held, &mut piece);
@@ -229,8 +235,11 @@ impl<'g> Writer<'g> {
                         crate::ir::Cond::Member(_) => unreachable!("refused at the start"),
                     };
                     self.compute(roots, &held, &mut piece);
-                    piece.tests.push((self.values.question(cond), *then));
-                    piece.last = Last::To(*els);
+                    let known = [&held[..], &piece.sets[..]].concat();
+                    let (question, then, els) =
+                        self.join(id, &known).unwrap_or_else(|| (self.values.question(cond), *then, *els));
+                    piece.tests.push((question, then));
+                    piece.last = Last::To(els);
                 }
                 Node::Switch(switch) => {
                     let arms = self.arms(id);
@@ -244,7 +253,9 @@ impl<'g> Writer<'g> {
                 self.given.insert(id, held.clone());
             }
             held.extend(&piece.sets);
-            self.pieces[id.index()] = Some(piece);
+            if self.joined[id.index()].is_none() {
+                self.pieces[id.index()] = Some(piece);
+            }
             let (uses, function_of, heads) = (self.uses, &self.function_of, &self.heads);
             held_by.pass_on(graph, uses, (id, at), held, |next, value| {
                 let of = function_of[next.index()];
@@ -317,6 +328,7 @@ impl<'g> Writer<'g> {
         for &id in order.iter().rev().filter(|id| self.pieces[id.index()].is_some()) {
             sizes[id.index()] += 1;
             if let Some(above) = dominators.immediate(id).filter(|_| !self.is_head(id)) {
+                let above = self.joined[above.index()].unwrap_or(above);
                 sizes[above.index()] += sizes[id.index()];
                 below.entry(above).or_default().push(id);
             }

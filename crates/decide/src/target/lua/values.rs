@@ -268,8 +268,7 @@ impl<'g> Values<'g> {
             }
             Cond::Test(a, b) => {
                 let (a, b) = if self.pool.as_const(a).is_some() { (b, a) } else { (a, b) };
-                let both = self.call(Need::Band, "band", &[self.any(a), self.any(b)]);
-                Question::of(&both, "~=", "==", "0")
+                Question::of(&self.both(a, b), "~=", "==", "0")
             }
             Cond::Member(_) => unreachable!("refused at the start"),
             Cond::Bounds { base, end } => {
@@ -281,6 +280,20 @@ impl<'g> Values<'g> {
                 Question::of("length", ">=", "<", &end)
             }
         }
+    }
+
+    /// A number that is 0 where two values are the same.
+    pub(super) fn difference(&self, a: ValueId, b: ValueId) -> String {
+        match [a, b].map(|value| self.pool.as_const(value)) {
+            [Some(0), _] => self.any(b),
+            [_, Some(0)] => self.any(a),
+            _ => self.call(Need::Bxor, "bxor", &[self.any(a), self.any(b)]),
+        }
+    }
+
+    /// The bits that two values have in common.
+    pub(super) fn both(&self, a: ValueId, b: ValueId) -> String {
+        self.call(Need::Band, "band", &[self.any(a), self.any(b)])
     }
 
     /// A value in whichever form it comes in.

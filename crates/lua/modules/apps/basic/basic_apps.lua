@@ -2,10 +2,17 @@
 
 local ffi = require("ffi")
 local engine = require("core.app")
+local native = require("core.native")
 local link = require("core.link")
 local packet = require("core.packet")
+local C, core = ffi.C, native.core
 
-local receive, transmit, nreadable = link.receive, link.transmit, link.nreadable
+ffi.cdef[[
+uint32_t sluss_lua_send_copies (struct sluss_core *, struct packet *, struct link *to, int32_t count);
+void sluss_lua_free_all (struct sluss_core *, struct link *from);
+]]
+
+local receive, transmit, empty, nreadable = link.receive, link.transmit, link.empty, link.nreadable
 local clone, free = packet.clone, packet.free
 
 local M = {}
@@ -28,12 +35,9 @@ local Source = app("Source", function (size)
 end)
 
 function Source:pull ()
-   local p, outputs = self.packet, self.output
-   for i = 1, #outputs do
-      local o = outputs[i]
-      for _ = 1, engine.pull_npackets do
-         transmit(o, clone(p))
-      end
+   for _, o in ipairs(self.output) do
+      -- Without memory for more packets, `allocate` raises the error that says so.
+      if C.sluss_lua_send_copies(core, self.packet, o, engine.pull_npackets) > 0 then packet.allocate() end
    end
 end
 
@@ -76,12 +80,9 @@ end
 local Sink = app("Sink", function () return {} end)
 
 function Sink:push ()
-   local inputs = self.input
-   for i = 1, #inputs do
-      local l = inputs[i]
-      for _ = 1, nreadable(l) do
-         free(receive(l))
-      end
+   for _, l in ipairs(self.input) do
+      -- PERF: a turn without packets stays in Lua.
+      if not empty(l) then C.sluss_lua_free_all(core, l) end
    end
 end
 
