@@ -176,8 +176,10 @@ impl Device {
         if options.way == Way::In {
             socket.ignore_outgoing();
         }
-        let block_len =
-            (options.snaplen.saturating_add(BLOCK_OVERHEAD)).next_power_of_two().clamp(BLOCK_MIN, BLOCK_MAX);
+        // Four blocks at least: with two, frames are lost as soon as a reader is late for the time after which a block is handed over.
+        let quarter = (options.buffer_len / 4).clamp(BLOCK_MIN.into(), BLOCK_MAX.into()).ilog2();
+        let block_len = options.snaplen.saturating_add(BLOCK_OVERHEAD).next_power_of_two();
+        let block_len = block_len.clamp(BLOCK_MIN, 1 << quarter);
         let blocks = (options.buffer_len / u64::from(block_len)).clamp(2, 1 << 20) as u32;
         let ring = socket.start((block_len, blocks), BLOCK_TIMEOUT_MS)?;
         let header = Target::Pcap {
