@@ -13,7 +13,9 @@ prompt() { printf '%s$%s sluss %s\n' "$dim" "$plain" "$*"; }
 head_of() { local lines=$1; shift; "$@" | { head -n "$lines"; cat >/dev/null; }; }
 
 say "Building sluss (the first time takes a minute or two) …"
-cargo build --release --quiet --package sluss
+# SLUSS_DEMO_WITH names other packages to build: features are chosen for all that are built at once, so `make bench` would compile sluss again.
+# shellcheck disable=SC2086
+cargo build --release --quiet --package sluss ${SLUSS_DEMO_WITH:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -187,6 +187,13 @@ impl PcapHeader {
         i64::from(seconds) * NS_PER_S + i64::from(fraction) * i64::from(self.precision.ns_per_unit())
     }
 
+    /// Whether these bytes begin with a whole record. Of a packet without bytes, which may be the beginning of another file, and of old versions
+    /// that is not known: `false`.
+    pub(crate) fn has_record(&self, bytes: &[u8]) -> bool {
+        let captured = bytes.first_chunk::<RECORD_HEADER_LEN>().map_or(0, |header| self.order.u32(header, 8));
+        self.is_plain() && captured > 0 && bytes.len() - RECORD_HEADER_LEN >= captured as usize
+    }
+
     /// Finds records from `pos` on until `found` is full, the bytes run out, or another file begins; returns where it stopped.
     pub(crate) fn scan(&self, bytes: &[u8], pos: usize, found: &mut Found) -> (usize, Stop) {
         match self.order {

@@ -246,6 +246,23 @@ impl Reader {
         self.window.stop_when(flag);
     }
 
+    /// Whether the next packet is in memory as a whole, so that the next batch comes without a read, which may wait. Of pcapng that is not known:
+    /// `false`.
+    ///
+    /// ```
+    /// # let bytes = capture::doc_example();
+    /// let mut reader = capture::Reader::new(std::io::Cursor::new(bytes), "web.pcap")?;
+    /// assert!(reader.next_packet()?.is_some() && !reader.has_packet());
+    /// # Ok::<(), capture::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has_packet(&self) -> bool {
+        match self.section.format {
+            Format::Pcap(header) => header.has_record(self.window.available()),
+            Format::Pcapng(_) => false,
+        }
+    }
+
     /// The format of the input, or of its current section.
     #[must_use]
     pub fn format(&self) -> Format {

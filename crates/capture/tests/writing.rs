@@ -70,6 +70,35 @@ fn compressed_output_reads_back_and_a_flush_hands_all_of_it_on() {
 }
 
 #[test]
+fn what_is_written_through_is_there_at_once() {
+    let order = ByteOrder::NATIVE;
+    let target = Target::Pcap {
+        order,
+        precision: capture::Precision::Micro,
+        snaplen: 100,
+        linktype: wire::LinkType::EN10MB,
+        link_bits: 0,
+    };
+    let record = |byte: u8| {
+        let mut record = Vec::new();
+        capture::layout::put_record(order, (1, 2), 60, &[byte; 60], &mut record);
+        record
+    };
+    for compression in [None, Some(Compression::Gzip), Some(Compression::Zstd)] {
+        let mut writer = Writer::new(Vec::new(), "out").compressed(compression);
+        writer.begin(target);
+        writer.write_encoded(&record(1), Encoded::default()).unwrap();
+        assert!(writer.sink_mut().is_empty(), "{compression:?}: it waits");
+        for byte in 2..5 {
+            writer.write_through(&record(byte), Encoded::default()).unwrap();
+            let (seen, _) = read_all(writer.sink_mut());
+            let expected: Vec<Vec<u8>> = (1..=byte).map(|byte| vec![byte; 60]).collect();
+            assert!(seen.iter().map(|packet| &packet.data).eq(&expected), "{compression:?}");
+        }
+    }
+}
+
+#[test]
 fn old_and_odd_pcap_becomes_plain() {
     let order = ByteOrder::Big;
     let plain = pcap(order, MICRO, 113, THREE);

@@ -182,7 +182,8 @@ fn what_is_captured_is_what_tcpdump_captures() {
         let numbers = (ours.len(), theirs.len());
         assert!(
             ours == theirs && !ours.is_empty(),
-            "{flags:?} {filter}: {numbers:?} {differs:#?}\n{}",
+            "{flags:?} {filter}: {numbers:?} {differs:#?}\n{}\n{}",
+            text(&sluss.stderr),
             text(&tcpdump.stderr)
         );
     }

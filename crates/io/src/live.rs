@@ -12,10 +12,12 @@ pub use crate::af_packet::ring::{Instruction, Step};
 use crate::af_packet::{Framing, Peers};
 use capture::{ByteOrder, Precision, Target};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::Cell;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wire::LinkType;
+use wire::ether::ethertype;
 
 /// All devices, as libpcap calls them.
 pub const ANY: &str = "any";
@@ -82,6 +84,7 @@ pub struct Counts {
     received: AtomicU64,
     dropped: AtomicU64,
     read: AtomicU64,
+    undecided_end: AtomicU64,
 }
 
 impl Counts {
@@ -101,6 +104,14 @@ impl Counts {
     #[must_use]
     pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
+    }
+
+    /// Where in the stream of [`Live`] the last record ends whose frame the kernel's filter saw otherwise than it stands in the stream: without its VLAN
+    /// tag, or with bytes that were cut off. Of each record from there on, the verdict of the kernel's filter is that of the record; 0 if there was
+    /// no such frame.
+    #[must_use]
+    pub fn undecided_end(&self) -> u64 {
+        self.undecided_end.load(Ordering::Relaxed)
     }
 }
 
@@ -165,8 +176,10 @@ impl Device {
         if options.way == Way::In {
             socket.ignore_outgoing();
         }
-        let block_len =
-            (options.snaplen.saturating_add(BLOCK_OVERHEAD)).next_power_of_two().clamp(BLOCK_MIN, BLOCK_MAX);
+        // Four blocks at least: with two, frames are lost as soon as a reader is late for the time after which a block is handed over.
+        let quarter = (options.buffer_len / 4).clamp(BLOCK_MIN.into(), BLOCK_MAX.into()).ilog2();
+        let block_len = options.snaplen.saturating_add(BLOCK_OVERHEAD).next_power_of_two();
+        let block_len = block_len.clamp(BLOCK_MIN, 1 << quarter);
         let blocks = (options.buffer_len / u64::from(block_len)).clamp(2, 1 << 20) as u32;
         let ring = socket.start((block_len, blocks), BLOCK_TIMEOUT_MS)?;
         let header = Target::Pcap {
@@ -177,16 +190,15 @@ impl Device {
             link_bits: 0,
         }
         .file_header();
-        Ok(Live {
+        let frames = Frames {
             ring,
-            pending: header,
-            taken: 0,
             place: Place::default(),
             is_cooked: options.device == ANY,
             takes_tags: linktype == LinkType::EN10MB,
             options,
-            counts: Arc::default(),
-        })
+        };
+        let encoded = header.len() as u64;
+        Ok(Live { frames, encoded, pending: header, taken: 0, failure: None, counts: Arc::default() })
     }
 }
 
@@ -196,16 +208,26 @@ impl Device {
 /// end.
 #[derive(Debug)]
 pub struct Live {
-    ring: Ring,
+    frames: Frames,
+    /// Bytes of the stream that were made so far, with those that are pending.
+    encoded: u64,
     /// What had no room in a buffer: the header of the file at first.
     pending: Vec<u8>,
     /// Bytes of it that are read.
     taken: usize,
+    /// What the next read fails with.
+    failure: Option<io::Error>,
+    counts: Arc<Counts>,
+}
+
+/// The frames in the memory that is shared with the kernel, in turn.
+#[derive(Debug)]
+struct Frames {
+    ring: Ring,
     place: Place,
     is_cooked: bool,
     takes_tags: bool,
     options: Options,
-    counts: Arc<Counts>,
 }
 
 /// How far the current block is read.
@@ -228,7 +250,7 @@ impl Live {
 
     /// Asks the kernel for its counts, which begin from 0 then.
     fn count(&self) {
-        if let Ok((received, dropped)) = self.ring.counts() {
+        if let Ok((received, dropped)) = self.frames.ring.counts() {
             self.counts.received.fetch_add(received.into(), Ordering::Relaxed);
             self.counts.dropped.fetch_add(dropped.into(), Ordering::Relaxed);
         }
@@ -236,15 +258,15 @@ impl Live {
 
     /// Waits for a block, a tenth of a second at most.
     fn wait(&self) -> io::Result<()> {
-        let mut asked = [PollFd::new(&self.ring, PollFlags::IN | PollFlags::ERR)];
+        let mut asked = [PollFd::new(&self.frames.ring, PollFlags::IN | PollFlags::ERR)];
         let told = poll(&mut asked, Some(&LOOK));
         let is_error = asked[0].revents().contains(PollFlags::ERR);
-        if is_error && let Ok(Err(error)) = rustix::net::sockopt::socket_error(&self.ring) {
+        if is_error && let Ok(Err(error)) = rustix::net::sockopt::socket_error(&self.frames.ring) {
             // A device that goes down may come up again.
             if error != rustix::io::Errno::NETDOWN {
                 return Err(error.into());
             }
-            if self.options.device != ANY && !self.ring.has_device() {
+            if self.frames.options.device != ANY && !self.frames.ring.has_device() {
                 return Err(io::Error::new(io::ErrorKind::NotConnected, "the device is gone"));
             }
         }
@@ -252,7 +274,7 @@ impl Live {
             Ok(1..) if !is_error => Ok(()),
             Ok(_) => {
                 self.count();
-                if self.options.device != ANY && !self.ring.has_device() {
+                if self.frames.options.device != ANY && !self.frames.ring.has_device() {
                     return Err(io::Error::new(io::ErrorKind::NotConnected, "the device is gone"));
                 }
                 Err(io::ErrorKind::Interrupted.into())
@@ -261,11 +283,91 @@ impl Live {
         }
     }
 
-    /// Puts whole records of the current block into a buffer. Of one for which there is no room, nothing. Returns how many bytes.
+    /// Puts whole records of the blocks that are there into a buffer; of one for which there is no room, nothing. Returns how many bytes.
     fn copy(&mut self, out: &mut [u8]) -> usize {
-        let mut filled = 0;
-        loop {
-            let Some(block) = self.ring.block() else { return filled };
+        let (mut filled, mut undecided_end) = (0, None);
+        let Live { frames, encoded, pending, taken, .. } = self;
+        let read = frames.each(|record, is_decided| {
+            // Nothing comes behind a record that is pending.
+            if *taken < pending.len() {
+                return false;
+            }
+            let end = filled + record.len();
+            match out.get_mut(filled..end) {
+                Some(room) => {
+                    record.write(room);
+                    filled = end;
+                }
+                None if filled > 0 => return false,
+                // The buffer is shorter than this record alone.
+                None => {
+                    pending.clear();
+                    pending.resize(record.len(), 0);
+                    record.write(pending);
+                    *taken = 0;
+                }
+            }
+            if !is_decided {
+                undecided_end = Some(*encoded + end as u64);
+            }
+            true
+        });
+        let made = if filled > 0 { filled } else { pending.len() - *taken };
+        *encoded += made as u64;
+        self.counts.read.fetch_add(read, Ordering::Relaxed);
+        if let Some(end) = undecided_end {
+            self.counts.undecided_end.store(end, Ordering::Relaxed);
+        }
+        filled
+    }
+
+    /// Takes records out of the stream, up to the first that the kernel has not decided about ([`Counts::undecided_end`]), or until there are about
+    /// `len` bytes, and puts them behind `out`. Waits for a tenth of a second at most. Returns how many; 0 as well where a read is to be made:
+    /// it has more to say, or waits longer.
+    pub fn take_decided(&mut self, out: &mut Vec<u8>, len: usize) -> u64 {
+        if self.taken < self.pending.len() {
+            return 0;
+        }
+        let (records, is_behind) = (Cell::new(0), Cell::new(false));
+        let mut take = |frames: &mut Frames| {
+            frames.each(|record, is_decided| {
+                is_behind.set(!is_decided);
+                let takes = is_decided && out.len() < len;
+                if takes {
+                    record.append(out);
+                    records.set(records.get() + 1);
+                }
+                takes
+            })
+        };
+        let mut read = take(&mut self.frames);
+        if records.get() == 0 && !is_behind.get() {
+            match self.wait() {
+                Ok(()) => read += take(&mut self.frames),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        self.counts.read.fetch_add(read, Ordering::Relaxed);
+        records.get()
+    }
+
+    /// Copies what had no room before.
+    fn copy_pending(&mut self, out: &mut [u8]) -> usize {
+        let rest = &self.pending[self.taken..];
+        let len = rest.len().min(out.len());
+        out[..len].copy_from_slice(&rest[..len]);
+        self.taken += len;
+        len
+    }
+}
+
+impl Frames {
+    /// Hands on the record of each frame that is there and wanted, and whether the kernel has decided about it, until one is refused: that comes again.
+    /// Returns how many frames were passed.
+    fn each(&mut self, mut take: impl FnMut(&FrameRecord<'_>, bool) -> bool) -> u64 {
+        let mut passed = 0;
+        while let Some(block) = self.ring.block() {
             if !self.place.is_begun {
                 self.place = Place {
                     is_begun: true,
@@ -281,37 +383,17 @@ impl Live {
                 };
                 if frame.is_wanted(self.options.way) {
                     let record = frame.record(self.is_cooked, self.takes_tags, self.options.snaplen);
-                    let Some(room) = out.get_mut(filled..filled + record.len()) else {
-                        if filled > 0 {
-                            return filled;
-                        }
-                        // The buffer is shorter than this record alone.
-                        self.pending.clear();
-                        self.pending.resize(record.len(), 0);
-                        self.taken = 0;
-                        record.write(&mut self.pending);
-                        self.place.pass(frame.next);
-                        self.counts.read.fetch_add(1, Ordering::Relaxed);
-                        return 0;
-                    };
-                    record.write(room);
-                    filled += room.len();
+                    if !take(&record, frame.is_decided(self.is_cooked)) {
+                        return passed;
+                    }
                 }
-                self.counts.read.fetch_add(1, Ordering::Relaxed);
+                passed += 1;
                 self.place.pass(frame.next);
             }
             self.place.is_begun = false;
             self.ring.give_back();
         }
-    }
-
-    /// Copies what had no room before.
-    fn copy_pending(&mut self, out: &mut [u8]) -> usize {
-        let rest = &self.pending[self.taken..];
-        let len = rest.len().min(out.len());
-        out[..len].copy_from_slice(&rest[..len]);
-        self.taken += len;
-        len
+        passed
     }
 }
 
@@ -327,6 +409,9 @@ impl Read for Live {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if out.is_empty() {
             return Ok(0);
+        }
+        if let Some(error) = self.failure.take() {
+            return Err(error);
         }
         loop {
             if self.taken < self.pending.len() {
@@ -411,6 +496,14 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Whether the kernel's filter saw it as its record has it: the same bytes, with no tag taken out. Without link headers a tag may be in the
+    /// protocol alone, and its rest at the beginning of the data.
+    fn is_decided(&self, is_cooked: bool) -> bool {
+        let protocol = u16::from_be_bytes([self.address[2], self.address[3]]);
+        let is_tag = is_cooked && matches!(protocol, ethertype::VLAN | ethertype::QINQ);
+        self.vlan.is_none() && !is_tag && self.data.len() == self.wire_len as usize
+    }
+
     /// Its record in a pcap file.
     fn record(&self, is_cooked: bool, takes_tags: bool, snaplen: u32) -> FrameRecord<'a> {
         let mut before = [0; COOKED_LEN];
@@ -457,20 +550,45 @@ impl FrameRecord<'_> {
         RECORD_LEN + self.captured
     }
 
-    /// Writes it to as many bytes as it has.
-    fn write(&self, out: &mut [u8]) {
-        let (header, mut rest) = out.split_at_mut(RECORD_LEN);
+    /// Its header, and what stands behind it in order; all together is as long as the record, or longer.
+    fn parts(&self) -> ([u8; RECORD_LEN], [&[u8]; 3]) {
+        let mut header = [0; RECORD_LEN];
         let fields = [self.time.0, self.time.1, self.captured as u32, self.wire_len];
         header
             .chunks_exact_mut(4)
             .zip(fields)
             .for_each(|(to, field)| to.copy_from_slice(&field.to_ne_bytes()));
-        for part in [&self.data[..self.split], &self.before[..self.before_len], &self.data[self.split..]] {
+        (header, [&self.data[..self.split], &self.before[..self.before_len], &self.data[self.split..]])
+    }
+
+    /// Writes it to as many bytes as it has.
+    fn write(&self, out: &mut [u8]) {
+        let (header, parts) = self.parts();
+        let (to, mut rest) = out.split_at_mut(RECORD_LEN);
+        to.copy_from_slice(&header);
+        if self.before_len == 0 {
+            // PERF: one copy for most frames, where the loop below makes three.
+            return rest.copy_from_slice(&self.data[..rest.len()]);
+        }
+        for part in parts {
             let len = part.len().min(rest.len());
             let (to, behind) = rest.split_at_mut(len);
             to.copy_from_slice(&part[..len]);
             rest = behind;
         }
+    }
+
+    /// Puts it behind others.
+    fn append(&self, out: &mut Vec<u8>) {
+        let (header, parts) = self.parts();
+        let end = out.len() + self.len();
+        out.reserve(self.len());
+        out.extend_from_slice(&header);
+        if self.before_len == 0 {
+            return out.extend_from_slice(&self.data[..self.captured]);
+        }
+        parts.into_iter().for_each(|part| out.extend_from_slice(part));
+        out.truncate(end);
     }
 }
 
@@ -517,6 +635,9 @@ mod tests {
     fn written(record: &FrameRecord<'_>) -> Vec<u8> {
         let mut out = vec![0; record.len()];
         record.write(&mut out);
+        let mut appended = vec![7];
+        record.append(&mut appended);
+        assert_eq!(appended[1..], out);
         out
     }
 
@@ -544,6 +665,23 @@ mod tests {
         let expected = [8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 9, 0, 0, 0x45, 1, 2];
         assert_eq!(out[RECORD_LEN..], expected);
         assert!(frame.is_wanted(Way::Both) && frame.is_wanted(Way::Out) && !frame.is_wanted(Way::In));
+    }
+
+    #[test]
+    fn the_kernel_has_decided_for_frames_that_it_saw_as_they_are() {
+        let data = [1; 100];
+        let is_decided = |bytes: &[u8], status, is_cooked| {
+            let block = frame(bytes, status, (0x8100, 7), 0);
+            Frame::at(&block, 0).unwrap().is_decided(is_cooked)
+        };
+        assert!(is_decided(&data, 0, false) && is_decided(&data, 0, true));
+        assert!(!is_decided(&data, libc::TP_STATUS_VLAN_VALID, false));
+        assert!(!is_decided(&data[..99], 0, false), "it had 100 bytes");
+        // An older kernel says of a tag in a cooked frame nothing but the protocol.
+        let mut block = frame(&data, 0, (0, 0), 0);
+        block[50..52].copy_from_slice(&0x88a8_u16.to_be_bytes());
+        let frame = Frame::at(&block, 0).unwrap();
+        assert!(frame.is_decided(false) && !frame.is_decided(true));
     }
 
     #[test]

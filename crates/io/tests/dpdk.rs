@@ -393,6 +393,9 @@ fn cross(from: Dpdk, to: Dpdk, names: [&str; 2], copies: [bool; 2]) {
     }
 }
 
+/// The socket of the host that a process of these tests is to be.
+const HOST_SOCKET: &str = "SLUSS_TEST_VHOST";
+
 #[test]
 fn a_host_and_its_guest_are_in_one_process() {
     let Some(_turn) = turn("vhost and virtio") else { return };
@@ -401,11 +404,11 @@ fn a_host_and_its_guest_are_in_one_process() {
     let host = dpdk(&format!("net_vhost0,iface={}", socket.display()));
     let guest = dpdk(&format!("net_virtio_user0,path={}", socket.display()));
     if std::env::var_os(HUGE_PAGES).is_some() {
-        let guest_alone = graph(vec![("guest", app(guest))], &[]);
+        let both = graph(vec![("a_host", app(host)), ("b_guest", app(guest))], &[]);
         let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
-        let error = engine.configure(&guest_alone).expect_err("refused").to_string();
+        let error = engine.configure(&both).expect_err("refused").to_string();
         let told = format!(
-            "net_virtio_user0,path={} cannot share huge pages: they are one file each, and eight is the most; add `eal = [\"--no-huge\"]` below a line [dpdk]",
+            "net_virtio_user0,path={} cannot be in one process with net_vhost0 in huge pages: add `eal = [\"--no-huge\"]` below a line [dpdk], or run one of them in a sluss of its own",
             socket.display()
         );
         return assert!(error.ends_with(&told), "{error}");
@@ -413,12 +416,60 @@ fn a_host_and_its_guest_are_in_one_process() {
     cross(host, guest, ["a_host", "b_guest"], [false, true]);
 }
 
+/// The host of [`a_guest_has_its_host_in_another_process`]: sends back what comes, until its standard input ends.
+#[test]
+fn a_host_of_another_process() {
+    let Some(socket) = std::env::var_os(HOST_SOCKET) else { return };
+    let Some(_turn) = turn("a host") else { return };
+    let host = dpdk(&format!("net_vhost1,iface={}", socket.to_string_lossy()));
+    let graph = graph(
+        vec![("host", app(host)), ("back", app(PacketCounter::default()))],
+        &["host.output -> back.input", "back.output -> host.input"],
+    );
+    let end = std::thread::spawn(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    run(&graph, 1, |_| end.is_finished());
+}
+
+#[test]
+fn a_guest_has_its_host_in_another_process() {
+    if std::env::var_os(HOST_SOCKET).is_some() {
+        return;
+    }
+    let Some(_turn) = turn("vhost in another process") else { return };
+    let folder = Scratch::new();
+    let (socket, input, output) = (folder.path("vhost"), capture("gre.pcap"), folder.path("out.pcap"));
+    let mut host = Command::new(std::env::current_exe().unwrap())
+        .env(HOST_SOCKET, &socket)
+        .args(["--exact", "a_host_of_another_process"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while !socket.exists() && begin.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It is there a moment before it is listened at.
+    std::thread::sleep(Duration::from_millis(200));
+    let expected = packets(&input);
+    let reader = PcapReader { path: input, for_any_linktype: true, ..PcapReader::default() };
+    let writer = PcapWriter { path: output.clone(), ..PcapWriter::default() };
+    let guest = dpdk(&format!("net_virtio_user2,path={}", socket.display()));
+    let graph = graph(
+        vec![("in", app(reader)), ("guest", app(guest)), ("out", app(writer))],
+        &["in.output -> guest.input", "guest.output -> out.input"],
+    );
+    let (report, _) = run(&graph, 1, |elapsed| elapsed > Duration::from_millis(1500));
+    assert_eq!(count(&report, "guest", "delivered"), expected.len() as u64, "{report:#?}");
+    assert!(packets(&output) == expected, "{}", output.display());
+    drop(host.stdin.take());
+    let told = host.wait_with_output().unwrap();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+}
+
 #[test]
 fn a_guest_before_its_host_is_told_what_to_do() {
     let Some(_turn) = turn("virtio without vhost") else { return };
-    if std::env::var_os(HUGE_PAGES).is_some() {
-        return;
-    }
     let graph = graph(vec![("a", app(dpdk("net_virtio_user1,path=/nonexistent/vhost")))], &[]);
     let mut engine = Engine::new(Settings::new().unwrap()).unwrap();
     let error = engine.configure(&graph).expect_err("refused").to_string();

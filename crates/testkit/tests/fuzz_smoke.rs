@@ -20,7 +20,7 @@ fn for_each_input(count: usize, mut body: impl FnMut(&mut Rng)) {
         body(&mut rng);
         inputs += 1;
     }
-    println!("{inputs} inputs");
+    println!("{}: {inputs} inputs", std::thread::current().name().unwrap_or("a target"));
 }
 
 /// Changes, drops, doubles and swaps some bytes.

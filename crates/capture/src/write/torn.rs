@@ -158,7 +158,10 @@ mod tests {
                 let mut writer =
                     Writer::new(Full { file, room }, "the disk").with_file(|full| Some(&mut full.file));
                 writer.begin(target);
-                let result = calls.iter().try_for_each(|call| writer.write_encoded(call, Encoded::default()));
+                let result = calls.iter().try_for_each(|call| match room % 2 {
+                    0 => writer.write_encoded(call, Encoded::default()),
+                    _ => writer.write_through(call, Encoded::default()),
+                });
                 let result = result.and_then(|()| writer.flush());
                 let mut is = Vec::new();
                 File::open(&path).unwrap().read_to_end(&mut is).unwrap();

@@ -203,21 +203,33 @@ impl<W: Write> Writer<W> {
         self.write_blocks(records)
     }
 
+    /// [`Writer::write_encoded`] and [`Writer::flush`] in one, without a copy of the records.
+    ///
+    /// # Errors
+    /// If the system refuses, now or with an earlier call.
+    pub fn write_through(&mut self, records: &[u8], encoded: Encoded) -> Result<(), Error> {
+        self.encoded += encoded;
+        self.flush_with(records, Until::Now)
+    }
+
     /// Hands everything collected to the system: for a reader that waits at the other end of a pipe.
     ///
     /// # Errors
     /// If the system refuses, now or with an earlier call.
     pub fn flush(&mut self) -> Result<(), Error> {
-        self.flush_until(Until::Now)
+        self.flush_with(&[], Until::Now)
     }
 
-    fn flush_until(&mut self, until: Until) -> Result<(), Error> {
+    /// Writes what waits, and these records behind it.
+    fn flush_with(&mut self, records: &[u8], until: Until) -> Result<(), Error> {
         self.check()?;
-        self.pack(&[], until)?;
+        self.pack(records, until)?;
+        // Those that are compressed wait with the rest.
+        let records = if self.packer.is_some() { &[][..] } else { records };
         if self.packer.is_none() {
-            self.ended = self.written + self.buffer.len() as u64;
+            self.ended = self.written + (self.buffer.len() + records.len()) as u64;
         }
-        self.put(self.buffer.len(), &[])?;
+        self.put(self.buffer.len(), records)?;
         self.raise_snaplen();
         self.sink.flush().map_err(|error| self.fail(error))
     }
@@ -269,7 +281,7 @@ impl<W: Write> Writer<W> {
         if is_pcapng && self.written == 0 && is_empty {
             layout::put_section(ByteOrder::NATIVE, self.waiting());
         }
-        self.flush_until(Until::End)?;
+        self.flush_with(&[], Until::End)?;
         let closed = (self.file)(&mut self.sink).map_or(Ok(()), |file| close(file));
         closed.map_err(|error| self.fail(error))
     }
@@ -419,7 +431,7 @@ fn write_both<W: Write>(
 
 impl<W: Write> Drop for Writer<W> {
     fn drop(&mut self) {
-        let _ = self.flush_until(Until::End);
+        let _ = self.flush_with(&[], Until::End);
     }
 }
 

@@ -5,6 +5,13 @@ use capture::BATCH_MAX;
 /// As many words as a batch needs at most.
 pub(super) const WORDS: usize = BATCH_MAX.div_ceil(64);
 
+/// The bits of so many packets, all set.
+pub(super) fn all(packets: usize) -> [u64; WORDS] {
+    let mut bits = [u64::MAX; WORDS];
+    keep_first(&mut bits, packets as u64);
+    bits
+}
+
 /// Clears all set bits but the first `keep`.
 pub(super) fn keep_first(bits: &mut [u64; WORDS], mut keep: u64) {
     for word in bits {
@@ -37,6 +44,12 @@ mod tests {
     #[test]
     fn bits_are_visited_in_order() {
         assert_eq!(set_bits(&[1 << 3 | 1 << 63, 0, 1]).collect::<Vec<_>>(), [3, 63, 128]);
+    }
+
+    #[test]
+    fn all_of_a_batch_are_set() {
+        assert_eq!((all(0), all(65)), ([0; WORDS], [u64::MAX, 1, 0, 0]));
+        assert_eq!(all(BATCH_MAX), [u64::MAX; WORDS]);
     }
 
     #[test]

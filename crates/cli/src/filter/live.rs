@@ -2,6 +2,7 @@
 
 use super::kernel;
 use super::plan::{Output, Plan};
+use super::prefiltered::Prefiltered;
 use super::run::{How, Totals, run_live};
 use super::select::Filters;
 use crate::args::FilterArgs;
@@ -13,7 +14,6 @@ use crate::plural::{self, counted};
 use crate::reader::print_until_signal;
 use crate::terminal::Terminal;
 use crate::values::Loss;
-use capture::Reader;
 use io::live::{ANY, BUFFER_LEN, Counts, Device, Options, Refused, SNAPLEN_MAX, Step, Way};
 use serde_json::json;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 enum Where {
     /// There is none.
     Nowhere,
-    /// In the kernel, in so many instructions, and here.
+    /// In the kernel, in so many instructions; and here for packets that the kernel sees otherwise.
     Kernel(usize),
     /// In the kernel, in so many instructions.
     KernelAlone(usize),
@@ -98,7 +98,8 @@ pub(super) fn run(
     }
     let live = device.start().map_err(refused)?;
     let counts = live.counts();
-    let reader = Reader::new(live, &name).map_err(|error| Failure::capture(&error))?;
+    let live = Prefiltered::new(live);
+    let reader = live.reader(&name).map_err(|error| Failure::capture(&error))?;
     if !args.quiet {
         let device = if name == ANY { "all devices".into() } else { shown(&name) };
         let promiscuous = if is_promiscuous || name == ANY { "" } else { ", for this station only" };
@@ -107,7 +108,9 @@ pub(super) fn run(
             place.0
         )));
     }
-    let totals = run_live(plan, filters, how, terminal, reader)?;
+    // Without a filter, all packets match, whatever the kernel saw of them.
+    let kernel = matches!(place.0, Where::Kernel(_) | Where::Nowhere).then_some(live);
+    let totals = run_live(plan, filters, how, terminal, (reader, kernel))?;
     Ok((totals, Captured { device: name, counts, place: place.0 }))
 }
 
@@ -175,7 +178,7 @@ impl std::fmt::Display for Where {
             Where::Nowhere => f.write_str("there is no filter"),
             Where::Kernel(insns) => {
                 let insns = counted(*insns as u64, "instruction");
-                write!(f, "the filter runs in the kernel ({insns}), and again here")
+                write!(f, "the filter runs in the kernel ({insns}), and here for packets with VLAN tags")
             }
             Where::KernelAlone(insns) => {
                 write!(f, "the program runs in the kernel ({})", counted(*insns as u64, "instruction"))

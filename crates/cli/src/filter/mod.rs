@@ -22,6 +22,7 @@ mod objects;
 pub(crate) mod opening;
 pub(crate) mod places;
 pub(crate) mod plan;
+mod prefiltered;
 pub(crate) mod progress;
 mod render;
 mod rotation;

@@ -12,11 +12,12 @@ use crate::filter::names::{First, OutputFormat};
 use crate::filter::opening;
 use crate::filter::places::{of_two_filters, refuse_to_append, refuse_to_lose};
 use crate::filter::plan::{Plan, Selection};
+use crate::filter::prefiltered::Prefiltered;
 use crate::filter::progress;
 use crate::filter::render::{Numbers, Renderer};
 use crate::filter::scan::{Chunk, End, Limits, Scanner, Tally};
 use crate::filter::select::{Filters, described};
-use crate::filter::sinks::Sinks;
+use crate::filter::sinks::{Buffering, Sinks};
 use crate::filter::tallies::Tallies;
 use crate::inputs::{self, Found};
 use crate::language::one_line;
@@ -152,17 +153,17 @@ pub(crate) fn run(
     })
 }
 
-/// Runs a plan for the packets of a device.
+/// Runs a plan for the packets of a device, and with what the kernel knows of them if it has run the filters before.
 pub(super) fn run_live(
     plan: &Plan,
     filters: &Filters<'_>,
     how: How,
     terminal: &Terminal,
-    reader: Reader,
+    (reader, kernel): (Reader, Option<Prefiltered>),
 ) -> Result<Totals, Failure> {
     let source = Source { bytes: None, count: 1, identities: HashSet::new() };
     let how = How { progress: When::Never, ..how };
-    drive(plan, filters, how, terminal, source, |run| run.live(reader))
+    drive(plan, filters, how, terminal, source, |run| run.live(reader, kernel))
 }
 
 /// What packets come from.
@@ -307,10 +308,8 @@ impl Run<'_> {
             let name = reader.input().to_owned();
             self.is_new_input = true;
             let is_live = reader.input_len().is_none();
-            let end = scanner.scan(&mut reader, is_live, |chunk| {
-                self.deliver(&name, chunk)?;
-                if is_live { self.flush() } else { Ok(()) }
-            });
+            let buffering = if is_live { Buffering::Off } else { Buffering::Blocks };
+            let end = scanner.scan(&mut reader, is_live, |chunk| self.deliver(&name, chunk, buffering));
             self.ended(end)?;
             if self.filters.are_untried() {
                 self.described.extend(described(&reader));
@@ -348,7 +347,7 @@ impl Run<'_> {
         let renderers = renderers.into_iter().map(|renderer| renderer.merging(order)).collect();
         let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
         let readers = scanner.merge(readers, |event| match event {
-            Event::Chunk(chunk) => self.deliver("", chunk),
+            Event::Chunk(chunk) => self.deliver("", chunk, Buffering::Blocks),
             Event::Waiting => self.flush(),
             Event::Failed(error) => {
                 self.input_failed(&error);
@@ -362,17 +361,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Packets of a device, whose filters were checked before it was opened.
-    fn live(&mut self, mut reader: Reader) -> Result<(), Failure> {
+    /// Packets of a device, whose filters were checked before it was opened; `kernel` if they run in the kernel as well.
+    fn live(&mut self, mut reader: Reader, kernel: Option<Prefiltered>) -> Result<(), Failure> {
         reader.stop_when(Arc::clone(&self.tally.signals.is_any));
         self.open_sinks(First::of(&reader, None))?;
         let renderers = self.renderers();
-        let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits);
+        let mut scanner = Scanner::new(self.filters, self.tally, renderers, self.limits).after(kernel);
         let name = reader.input().to_owned();
-        let end = scanner.scan(&mut reader, true, |chunk| {
-            self.deliver(&name, chunk)?;
-            self.flush()
-        });
+        let end = scanner.scan(&mut reader, true, |chunk| self.deliver(&name, chunk, Buffering::Off));
         self.ended(end)?;
         self.totals.is_satisfied |= scanner.is_satisfied();
         Ok(())
@@ -449,7 +445,7 @@ impl Run<'_> {
         for delivery in receiver {
             match delivery {
                 Delivery::Chunk(chunk) => {
-                    self.deliver(&name, &chunk)?;
+                    self.deliver(&name, &chunk, Buffering::Blocks)?;
                     written(&chunk);
                 }
                 Delivery::End(end) => self.ended(end)?,
@@ -614,7 +610,7 @@ impl Run<'_> {
         }
     }
 
-    fn deliver(&mut self, input: &str, chunk: &Chunk) -> Result<(), Failure> {
+    fn deliver(&mut self, input: &str, chunk: &Chunk, buffering: Buffering) -> Result<(), Failure> {
         self.totals.packets += chunk.packets;
         self.count_of_input(input, chunk);
         self.totals.intervals.add(&chunk.intervals)?;
@@ -628,7 +624,7 @@ impl Run<'_> {
         self.warn_of_losses(&chunk.losses);
         self.misfits.append(&chunk.misfits);
         let Some(sinks) = &mut self.sinks else { return Ok(()) };
-        sinks.write(&chunk.outputs, &chunk.times, &chunk.encoded)?;
+        sinks.write(&chunk.outputs, &chunk.times, &chunk.encoded, buffering)?;
         if sinks.is_full() {
             self.totals.is_satisfied = true;
             self.tally.stop();

@@ -1,12 +1,13 @@
 //! One capture through the filters: batches in, chunks of finished output out.
 
-use super::bits::{WORDS, keep_first, set_bits};
+use super::bits::{self, WORDS, keep_first, set_bits};
 use crate::decider::Decider;
 use crate::exit::Failure;
 use crate::filter::duplicates::Recent;
 use crate::filter::intervals::Intervals;
 use crate::filter::losses::{Known, Loss};
 use crate::filter::misfits::{InterfaceNames, Misfits};
+use crate::filter::prefiltered::{self, Prefiltered};
 use crate::filter::render::{self, Renderer};
 use crate::filter::select::{Filters, ForLinkType};
 use crate::filter::tallies::Tallies;
@@ -118,6 +119,10 @@ pub(crate) struct Scanner<'a> {
     chunk: Chunk,
     /// What a program calls for the packets of a batch.
     calls: Calls,
+    /// Where packets come from, if the kernel has run the one filter on them before.
+    kernel: Option<Prefiltered>,
+    /// Whether their records are copied to the one output without a look at each.
+    copies_records: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -144,7 +149,33 @@ impl<'a> Scanner<'a> {
             known_losses: Known::default(),
             chunk: Chunk::sized(count),
             calls: Calls::default(),
+            kernel: None,
+            copies_records: false,
         }
+    }
+
+    /// The same, for packets that the kernel has let through by all filters, which are one.
+    pub(super) fn after(self, kernel: Option<Prefiltered>) -> Self {
+        let Limits { max, interval_ns, cut, window, dedup, with_times, .. } = self.limits;
+        let is_limited = max.is_some() || dedup.is_some() || !window.is_whole();
+        let looks_at_packets = interval_ns.is_some() || cut.is_some() || with_times;
+        let takes_records = match &*self.renderers {
+            [Renderer::Count] => true,
+            [Renderer::Capture(encoder)] => prefiltered::takes_records(encoder.target()),
+            _ => false,
+        };
+        Scanner { kernel, copies_records: takes_records && !is_limited && !looks_at_packets, ..self }
+    }
+
+    /// Fills the chunk with packets that the kernel has decided about, where they go into the output as they come. Returns whether there are some.
+    fn copy_decided(&mut self) -> bool {
+        let Some(kernel) = self.kernel.as_ref().filter(|_| self.copies_records) else { return false };
+        let packets = kernel.take_decided(&mut self.chunk.outputs[0], CHUNK_BYTES);
+        self.chunk.packets += packets;
+        self.chunk.matched[0] += packets;
+        self.tally.packets.fetch_add(packets, Ordering::Relaxed);
+        self.tally.matched.fetch_add(packets, Ordering::Relaxed);
+        packets > 0
     }
 
     /// Whether every filter has had all the matches it may have.
@@ -159,7 +190,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a capture to its end, handing over chunks, which may be taken or only looked at. What came before an error
-    /// has been handed over. Of a live input, which may pause at any time, each batch is a chunk.
+    /// has been handed over. Of a live input, which may pause at any time, what was read is handed over before more is.
     pub(crate) fn scan(
         &mut self,
         reader: &mut Reader,
@@ -167,6 +198,7 @@ impl<'a> Scanner<'a> {
         mut deliver: impl FnMut(&mut Chunk) -> Result<(), Failure>,
     ) -> End {
         let (mut consumed, mut packets) = (0, 0);
+        let mut has_begun = false;
         if self.limits.first_of_each {
             self.remaining.fill(1);
         }
@@ -174,8 +206,17 @@ impl<'a> Scanner<'a> {
             if self.should_end() {
                 break End::Done;
             }
+            // The first batch brings the header of the capture. Whatever was read before has been handed over.
+            if has_begun && !reader.has_packet() && self.copy_decided() {
+                packets += self.chunk.packets;
+                if let Err(failure) = self.hand_over(&mut deliver) {
+                    return End::Fatal(failure);
+                }
+                continue;
+            }
             match reader.next_batch() {
                 Ok(Some(batch)) => {
+                    has_begun = true;
                     if let Err(failure) = self.batch(&batch, packets) {
                         break End::Fatal(failure);
                     }
@@ -186,7 +227,7 @@ impl<'a> Scanner<'a> {
             }
             self.tally.bytes.fetch_add(reader.consumed() - consumed, Ordering::Relaxed);
             consumed = reader.consumed();
-            if (self.is_chunk_full() || is_live)
+            if (self.is_chunk_full() || is_live && !reader.has_packet())
                 && let Err(failure) = self.hand_over(&mut deliver)
             {
                 return End::Fatal(failure);
@@ -255,6 +296,9 @@ impl<'a> Scanner<'a> {
     ) -> Result<Vec<Bits>, Failure> {
         names.look(batch);
         self.choose_filters(batch)?;
+        if self.kernel.as_ref().is_some_and(|kernel| kernel.has_decided(batch)) {
+            return Ok(vec![bits::all(batch.len()); self.renderers.len()]);
+        }
         let packets = packets_of(batch);
         let (linktype, filters) = match &self.current {
             Some((linktype, filters)) => (*linktype, filters.as_slice()),

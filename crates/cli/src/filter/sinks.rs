@@ -15,6 +15,15 @@ use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+/// Whether output waits in a buffer before it is handed to the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Buffering {
+    /// Until there is a large block of it.
+    Blocks,
+    /// It does not: somebody may read it while more packets are waited for.
+    Off,
+}
+
 /// One destination for each filter of the plan.
 pub(crate) struct Sinks<'a> {
     sinks: Vec<Sink>,
@@ -125,15 +134,17 @@ impl<'a> Sinks<'a> {
     }
 
     /// Writes the finished output of each filter, also behind one that failed: what goes elsewhere is not torn by that.
-    pub(crate) fn write(
+    pub(super) fn write(
         &mut self,
         outputs: &[Vec<u8>],
         times: &[Vec<i64>],
         encoded: &[Encoded],
+        buffering: Buffering,
     ) -> Result<(), Failure> {
         let mut outputs = outputs.iter().zip(times).zip(encoded);
         self.each(|sink| {
-            outputs.next().map_or(Ok(()), |((output, times), &encoded)| sink.write(output, times, encoded))
+            let Some(((output, times), &encoded)) = outputs.next() else { return Ok(()) };
+            sink.write(output, times, encoded, buffering)
         })
     }
 
@@ -215,12 +226,25 @@ impl<'a> Sinks<'a> {
 }
 
 impl Sink {
-    fn write(&mut self, output: &[u8], times: &[i64], encoded: Encoded) -> Result<(), Failure> {
+    fn write(
+        &mut self,
+        output: &[u8],
+        times: &[i64],
+        encoded: Encoded,
+        buffering: Buffering,
+    ) -> Result<(), Failure> {
         match self {
-            Sink::Captures(rotating) => rotating.write(output, times, encoded),
+            Sink::Captures(rotating) => {
+                rotating.write(output, times, encoded)?;
+                if buffering == Buffering::Off { self.flush() } else { Ok(()) }
+            }
             Sink::Nothing | Sink::Left | Sink::Failed => Ok(()),
             Sink::Capture(writer) => {
-                writer.write_encoded(output, encoded).map_err(|error| Failure::capture(&error))
+                let written = match buffering {
+                    Buffering::Blocks => writer.write_encoded(output, encoded),
+                    Buffering::Off => writer.write_through(output, encoded),
+                };
+                written.map_err(|error| Failure::capture(&error))
             }
             Sink::Text(text) => text.write(output).map_err(|error| Failure::writing(STDOUT, &error)),
         }

@@ -19,7 +19,7 @@ impl Window {
     }
 
     /// Whether it leaves nothing out.
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.since.is_none() && self.until.is_none() && self.range.is_none()
     }
 

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The driver that shares the memory of DPDK with a host, and connects to that as it is probed.
 const GUEST: &str = "net_virtio_user";
+/// The driver of such a host.
+const HOST: &str = "net_vhost";
 /// Free huge pages of 2 MiB without which usual pages are taken.
 const HUGE_PAGES_MIN: u64 = 32;
 /// MiB of usual pages, which are used as far as they are touched.
@@ -53,6 +55,24 @@ struct Eal {
     ports: HashMap<String, Open>,
 }
 
+impl Eal {
+    /// A port that is open, with which this device may wait for ever. In huge pages the memory of DPDK grows: it is locked then until the host has mapped
+    /// what is new, for which the host allocates memory of its own process. Usual pages are set aside at the start.
+    fn deadlocks_with(&self, device: &str) -> Option<&str> {
+        let other = match device {
+            _ if self.memory == Memory::UsualPages => return None,
+            guest if guest.starts_with(GUEST) => HOST,
+            host if host.starts_with(HOST) => GUEST,
+            _ => return None,
+        };
+        let is_open = |open: &Open| open.port.strong_count() > 0;
+        self.ports
+            .iter()
+            .find(|(name, open)| name.starts_with(other) && is_open(open))
+            .map(|(name, _)| &**name)
+    }
+}
+
 /// A port that some apps have queues of.
 #[derive(Debug)]
 struct Open {
@@ -82,9 +102,9 @@ pub(super) fn open(options: &Options) -> Result<(Queue, Memory), OptionError> {
         let why = "DPDK was started without PCI for another device: name devices of PCI first, and start sluss anew";
         return Err(OptionError::refused("device", why));
     }
-    if device.starts_with(GUEST) && eal.memory == Memory::HugePages {
+    if let Some(other) = eal.deadlocks_with(device) {
         let why = format!(
-            "{device} cannot share huge pages: they are one file each, and eight is the most; add `eal = [\"{NO_HUGE}\"]` below a line [dpdk]"
+            "{device} cannot be in one process with {other} in huge pages: add `eal = [\"{NO_HUGE}\"]` below a line [dpdk], or run one of them in a sluss of its own"
         );
         return Err(OptionError::refused("device", why));
     }
@@ -210,8 +230,10 @@ fn arguments(memory: Memory, pci: Option<&String>, added: &[String]) -> Vec<Stri
     let mut arguments = ["sluss", "--no-telemetry", "--log-level=error"].map(str::to_owned).to_vec();
     arguments.push(format!("--lcores=0@({})", processors()));
     match memory {
-        // No files are left behind, whatever happens.
-        Memory::HugePages => arguments.push("--in-memory".to_owned()),
+        // No files are left behind, whatever happens. A guest can share eight files with its host, and each page would be one.
+        Memory::HugePages => {
+            arguments.extend(["--in-memory", "--single-file-segments"].map(str::to_owned));
+        }
         // The two exclude each other in 22.11.
         Memory::UsualPages => {
             arguments.extend([NO_HUGE, "--no-shconf"].map(str::to_owned));
