@@ -79,6 +79,9 @@ impl NoFlow {
     }
 }
 
+/// Bytes that are captured of a packet at least that is plain, see [`Decoded::is_plain`]: the headers of Ethernet, IPv4 and TCP, also of UDP.
+pub const PLAIN_LEN: usize = 14 + Ipv4::LEN + Tcp::LEN;
+
 /// What the header of a TCP segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -180,6 +183,21 @@ impl Decoded {
     #[must_use]
     pub fn payload(&self) -> Range<usize> {
         self.payload.0 as usize..self.payload.1 as usize
+    }
+
+    /// Whether its key was read from a whole TCP or UDP packet over IPv4 without options and Ethernet without tags: the type at 12 is 0x0800, the byte at 14 is 0x45,
+    /// the packet is no fragment by the bytes at 20, and the protocol at 23, the addresses from 26 and the ports from 34 are those of the key. At least
+    /// [`PLAIN_LEN`] bytes were captured. The frame is the one that was decoded.
+    #[inline]
+    #[must_use]
+    pub fn is_plain(&self, linktype: LinkType, frame: &[u8]) -> bool {
+        let Some(header) = frame.first_chunk::<PLAIN_LEN>() else { return false };
+        let is_outermost = linktype == LinkType::EN10MB && (self.ip.0, self.transport) == (14, 34);
+        let is_ip4 = (header[12], header[13], header[14]) == (8, 0, 0x45);
+        let is_whole = header[20] & 0x3f == 0 && header[21] == 0;
+        let number = self.protocol();
+        let is_own = header[23] == number && matches!(number, protocol::TCP | protocol::UDP);
+        is_outermost && is_ip4 && is_whole && is_own
     }
 
     /// The flow that an error of ICMP is about, and the direction of the packet that it quotes. The frame is the one that was decoded.

@@ -34,5 +34,5 @@ pub use key::{Direction, Key, Secret};
 pub use table::Slot;
 pub use tcp::{Tcp, TcpState};
 pub use tracker::{
-    Counters, EndReason, Ended, Flow, Midstream, Packet, Seen, Settings, Stats, Timeouts, Tracker,
+    Counters, EndReason, Ended, Flow, Midstream, Packet, Seen, Settings, Stats, Timeouts, Tracker, Watcher,
 };

@@ -84,9 +84,24 @@ pub struct Found<V> {
 
 /// A way of a bucket.
 #[derive(Clone, Copy)]
-struct Place {
+pub(crate) struct Place {
     bucket: usize,
     way: usize,
+}
+
+/// The age of a flow.
+pub(crate) struct Age<'a>(&'a mut u16);
+
+impl Age<'_> {
+    /// It begins anew.
+    #[inline(always)]
+    pub(crate) fn renew(self, now_ns: u64) {
+        let now = clock(now_ns);
+        // Written once a tick, not once a packet.
+        if *self.0 & CLOCK != now {
+            *self.0 = *self.0 & PROTECTED | now;
+        }
+    }
 }
 
 /// Values by flows, in fixed memory.
@@ -265,14 +280,9 @@ impl<V> Table<V> {
     #[inline(always)]
     pub fn touch(&mut self, key: &Key, hash: u64, now_ns: u64) -> Option<(Slot, &mut V)> {
         let place = self.place(key, hash)?;
-        let now = clock(now_ns);
-        let bucket = &mut self.buckets[place.bucket];
-        // Written once a tick, not once a packet.
-        let age = bucket.ages[place.way];
-        if age & CLOCK != now {
-            bucket.ages[place.way] = age & PROTECTED | now;
-        }
-        self.entries.slot_and_value(bucket.slot(place.way))
+        let (slot, age, value) = self.entry_at(place)?;
+        age.renew(now_ns);
+        Some((slot, value))
     }
 
     /// The value of a flow, if it is still there.
@@ -287,12 +297,6 @@ impl<V> Table<V> {
     #[must_use]
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut V> {
         if self.entries.slot(slot.index) == slot { self.entries.get_mut(slot.index) } else { None }
-    }
-
-    /// The value of a slot that was just found.
-    #[inline(always)]
-    pub(crate) fn used_mut(&mut self, slot: Slot) -> Option<&mut V> {
-        self.entries.get_mut(slot.index)
     }
 
     /// The key of a flow, if it is still there.
@@ -388,8 +392,17 @@ impl<V> Table<V> {
         self.buckets[place.bucket].slot(place.way)
     }
 
+    /// The slot, the age and the value of a flow whose place was just found.
     #[inline(always)]
-    fn place(&self, key: &Key, hash: u64) -> Option<Place> {
+    pub(crate) fn entry_at(&mut self, place: Place) -> Option<(Slot, Age<'_>, &mut V)> {
+        let bucket = &mut self.buckets[place.bucket];
+        let (slot, value) = self.entries.slot_and_value(bucket.slot(place.way))?;
+        Some((slot, Age(&mut bucket.ages[place.way]), value))
+    }
+
+    /// Where a flow is.
+    #[inline(always)]
+    pub(crate) fn place(&self, key: &Key, hash: u64) -> Option<Place> {
         let first = self.first(hash);
         let place = self.place_in(first, key, hash);
         if place.is_some() || self.buckets[first].sent() == 0 {

@@ -55,12 +55,14 @@ impl TcpState {
     }
 
     /// Whether the handshake is not over.
+    #[inline]
     #[must_use]
     pub fn is_half_open(self) -> bool {
         matches!(self, TcpState::SynSent | TcpState::SynReceived)
     }
 
     /// Whether nothing more is expected.
+    #[inline]
     #[must_use]
     pub fn is_closed(self) -> bool {
         matches!(self, TcpState::Closed | TcpState::Reset)
@@ -136,6 +138,7 @@ impl Tcp {
     }
 
     /// Whether a segment lies within a window of what its sender has sent, or nothing is known of that.
+    #[inline]
     #[must_use]
     pub fn is_within(&self, direction: Direction, segment: &Segment) -> bool {
         let from = direction.index();

@@ -17,7 +17,7 @@ use crate::decode::{Decoded, NoFlow, Part, decode_other, is_syn, plain};
 use crate::fragments::{DATAGRAMS, Fragments};
 use crate::key::{Key, Secret};
 use crate::table::{Slot, Table, TableError};
-use flow::{Limits, is_reopened};
+use flow::{Counted, Limits, is_reopened};
 use wire::LinkType;
 
 const SECOND: u64 = 1_000_000_000;
@@ -98,10 +98,65 @@ pub struct Seen<'a, V> {
     /// Of a segment of TCP, whether it counts: it lies within the window, and its checksum is right, as far as that is checked. What does not count changes
     /// nothing of the connection.
     pub counts: bool,
+    /// Packets that the flow has had, this one included, as far as the number reaches.
+    pub packets: u32,
     /// What it says.
     pub decoded: &'a Decoded,
     /// Its flow.
     pub flow: &'a mut Flow<V>,
+}
+
+/// Who is handed the packets of a burst, by their numbers in it.
+pub trait Watcher<V> {
+    /// Whether a packet is looked at. One that is not belongs to no flow and is not counted. It is asked once for each packet, before anything is changed. `flow` is what
+    /// the owner has stored of the flow that goes on with this packet; `None` where the packet begins one, and where its flow is not looked up yet: of fragments, for
+    /// which that changes something, and of all else that is not TCP or UDP over IPv4 without options and Ethernet without tags.
+    #[inline(always)]
+    fn admits(&mut self, _number: usize, _flow: Option<(&V, &Decoded)>) -> bool {
+        true
+    }
+
+    /// A packet belongs to a flow.
+    fn seen(&mut self, number: usize, seen: Seen<'_, V>);
+
+    /// A packet belongs to none.
+    fn without_flow(&mut self, number: usize, why: NoFlow);
+}
+
+/// A closure that is handed all packets.
+struct ClosureWatcher<F>(F);
+
+impl<V, F: FnMut(usize, Result<Seen<'_, V>, NoFlow>)> Watcher<V> for ClosureWatcher<F> {
+    #[inline(always)]
+    fn seen(&mut self, number: usize, seen: Seen<'_, V>) {
+        (self.0)(number, Ok(seen));
+    }
+
+    #[inline(always)]
+    fn without_flow(&mut self, number: usize, why: NoFlow) {
+        (self.0)(number, Err(why));
+    }
+}
+
+/// What is known of a packet before its flow is looked up.
+#[derive(Clone, Copy)]
+enum DecodeOutcome {
+    /// It is not looked at.
+    Refused,
+    Without(NoFlow),
+    /// The watcher has not been asked yet.
+    Plain,
+    Other,
+}
+
+/// What has become of a packet whose flow was looked up.
+enum LookupOutcome {
+    /// It goes on in a flow that is there.
+    Seen,
+    /// It is not looked at.
+    Refused,
+    /// It begins a flow.
+    Begins,
 }
 
 /// What a tracker has counted. Each packet is in a flow, or without one for one reason.
@@ -244,13 +299,27 @@ impl<V: Default> Tracker<V> {
     pub fn burst(
         &mut self,
         packets: &[Packet<'_>],
-        mut seen: impl FnMut(usize, Result<Seen<'_, V>, NoFlow>),
+        seen: impl FnMut(usize, Result<Seen<'_, V>, NoFlow>),
+        ended: impl FnMut(Ended<V>),
+    ) {
+        self.burst_for(packets, &mut ClosureWatcher(seen), ended);
+    }
+
+    /// The same, with a [`Watcher`] in the place of the closure.
+    #[inline]
+    pub fn burst_for(
+        &mut self,
+        packets: &[Packet<'_>],
+        watcher: &mut impl Watcher<V>,
         mut ended: impl FnMut(Ended<V>),
     ) {
-        let mut under_way = std::mem::take(&mut self.decoded);
+        let mut all_under_way = std::mem::take(&mut self.decoded);
+        // PERF: of a length that is known, a place in it is not checked.
+        let Some(under_way) = all_under_way.first_chunk_mut::<UNDER_WAY>() else { return };
         let mut hashes = [0; UNDER_WAY];
-        let mut no_flow = [None; UNDER_WAY];
-        let mut without = 0;
+        let mut begun = [DecodeOutcome::Refused; UNDER_WAY];
+        let (mut without, mut refused) = (0, 0);
+        let mut last_ns = self.now_ns;
         // PERF: software pipelining over three batches: buckets of one are asked for while entries of the one before are, and those of the one before that have come.
         let batches = packets.len().div_ceil(BATCH);
         let batch =
@@ -258,7 +327,8 @@ impl<V: Default> Tracker<V> {
         for step in 0..batches + 2 {
             for at in batch(step) {
                 let place = at % UNDER_WAY;
-                no_flow[place] = self.begin(&packets[at], &mut hashes[place], &mut under_way[place]).err();
+                let (hash, decoded) = (&mut hashes[place], &mut under_way[place]);
+                begun[place] = self.begin((at, &packets[at]), hash, decoded, watcher);
             }
             for at in step.checked_sub(1).map_or(0..0, batch) {
                 self.table.prefetch_entry(hashes[at % UNDER_WAY]);
@@ -266,38 +336,36 @@ impl<V: Default> Tracker<V> {
             for number in step.checked_sub(2).map_or(0..0, batch) {
                 let (packet, place) = (&packets[number], number % UNDER_WAY);
                 let (hash, decoded) = (hashes[place], &under_way[place]);
-                let found = match no_flow[place] {
-                    Some(why) => Err(why),
-                    None => match self.go_on(packet, hash, decoded) {
-                        Some((slot, counts)) => Ok((slot, false, counts)),
-                        None => self
-                            .begin_flow(packet, hash, decoded, &mut ended)
-                            .map(|(slot, counts)| (slot, true, counts)),
-                    },
-                };
-                let found = match found {
-                    Ok((slot, is_new, counts)) => {
-                        let is_full = is_new && self.table.len() >= self.table.capacity();
-                        match self.table.used_mut(slot) {
-                            Some(flow) => Ok(Seen { slot, is_new, is_full, counts, decoded, flow }),
-                            None => continue,
-                        }
-                    }
-                    Err(why) => {
-                        self.counters.no_flow[why as usize] += 1;
+                let found = match begun[place] {
+                    DecodeOutcome::Plain => self.go_on::<true>((number, packet), hash, decoded, watcher),
+                    DecodeOutcome::Other => self.go_on::<false>((number, packet), hash, decoded, watcher),
+                    DecodeOutcome::Refused => LookupOutcome::Refused,
+                    DecodeOutcome::Without(why) => {
+                        self.count_without(number, why, watcher);
                         without += 1;
-                        Err(why)
+                        LookupOutcome::Seen
                     }
                 };
-                // PERF: called in one place, so that it becomes a part of this loop.
-                seen(number, found);
+                match found {
+                    LookupOutcome::Seen => {}
+                    LookupOutcome::Begins => {
+                        without +=
+                            u64::from(!self.begin_flow((number, packet), hash, decoded, watcher, &mut ended));
+                    }
+                    LookupOutcome::Refused => {
+                        refused += 1;
+                        continue;
+                    }
+                }
+                last_ns = packet.time_ns;
             }
         }
-        self.decoded = under_way;
-        self.now_ns = packets.last().map_or(self.now_ns, |packet| packet.time_ns);
-        self.counters.packets += packets.len() as u64;
-        self.counters.in_flows += packets.len() as u64 - without;
-        self.sweep(self.now_ns, SWEEP_PER_PACKET * packets.len(), &mut ended);
+        self.decoded = all_under_way;
+        self.now_ns = last_ns;
+        let looked_at = packets.len() - refused;
+        self.counters.packets += looked_at as u64;
+        self.counters.in_flows += looked_at as u64 - without;
+        self.sweep(self.now_ns, SWEEP_PER_PACKET * looked_at, &mut ended);
     }
 
     /// Ends flows that have timed out, so long after the last packet. [`Tracker::burst`] does this work by itself, a little for each packet; this is for times in
@@ -347,14 +415,27 @@ impl<V: Default> Tracker<V> {
 
     /// What can be said of a packet by itself and its fragments.
     #[inline(always)]
-    fn begin(&mut self, packet: &Packet<'_>, hash: &mut u64, decoded: &mut Decoded) -> Result<(), NoFlow> {
-        *hash = if plain(packet.linktype, packet.frame, decoded).is_some() {
-            self.table.hash_v4(&decoded.key)
+    fn begin(
+        &mut self,
+        (number, packet): (usize, &Packet<'_>),
+        hash: &mut u64,
+        decoded: &mut Decoded,
+        watcher: &mut impl Watcher<V>,
+    ) -> DecodeOutcome {
+        let begun = if plain(packet.linktype, packet.frame, decoded).is_some() {
+            *hash = self.table.hash_v4(&decoded.key);
+            DecodeOutcome::Plain
+        } else if !watcher.admits(number, None) {
+            return DecodeOutcome::Refused;
         } else {
-            self.begin_other(packet, decoded)?
+            match self.begin_other(packet, decoded) {
+                Ok(of_other) => *hash = of_other,
+                Err(why) => return DecodeOutcome::Without(why),
+            }
+            DecodeOutcome::Other
         };
         self.table.prefetch(*hash);
-        Ok(())
+        begun
     }
 
     /// The same of packets that are not plain; their hash.
@@ -367,30 +448,50 @@ impl<V: Default> Tracker<V> {
         Ok(self.table.hash(&decoded.key))
     }
 
-    /// Counts a packet of a flow that is there and goes on; says where, if there is such a one, and whether the packet counts.
+    /// Counts a packet of a flow that is there and goes on, and hands it over. The watcher is asked before, if it was not yet.
     #[inline(always)]
-    fn go_on(&mut self, packet: &Packet<'_>, hash: u64, decoded: &Decoded) -> Option<(Slot, bool)> {
-        let (slot, flow) = self.table.touch(&decoded.key, hash, packet.time_ns)?;
+    fn go_on<const IS_PLAIN: bool>(
+        &mut self,
+        (number, packet): (usize, &Packet<'_>),
+        hash: u64,
+        decoded: &Decoded,
+        watcher: &mut impl Watcher<V>,
+    ) -> LookupOutcome {
+        let mut admits =
+            |value: Option<&V>| !IS_PLAIN || watcher.admits(number, value.map(|value| (value, decoded)));
+        let begins =
+            |is_admitted: bool| if is_admitted { LookupOutcome::Begins } else { LookupOutcome::Refused };
+        let place = self.table.place(&decoded.key, hash);
+        let Some((slot, age, flow)) = place.and_then(|place| self.table.entry_at(place)) else {
+            return begins(admits(None));
+        };
         if flow.is_over(&self.limits, packet.time_ns).is_some() || is_reopened(flow, &self.limits, decoded) {
-            return None;
+            return begins(admits(None));
         }
-        let (has_news, counts) = flow.count(decoded, packet, self.checks_resets);
+        if !admits(Some(&flow.value)) {
+            return LookupOutcome::Refused;
+        }
+        age.renew(packet.time_ns);
+        let Counted { packets, has_news, counts } = flow.count(decoded, packet, self.checks_resets);
+        let is_settled = flow.is_settled();
+        // PERF: here the flow is at hand, and it is known that it is not new.
+        watcher.seen(number, Seen { slot, is_new: false, is_full: false, counts, packets, decoded, flow });
         if has_news {
-            let is_settled = flow.is_settled();
             self.table.protect(slot, is_settled);
         }
-        Some((slot, counts))
+        LookupOutcome::Seen
     }
 
-    /// Begins a flow with a packet. One of the same key is over.
+    /// Begins a flow with a packet, and hands it over; one of the same key is over. Says whether it is in a flow.
     #[inline(never)]
     fn begin_flow(
         &mut self,
-        packet: &Packet<'_>,
+        (number, packet): (usize, &Packet<'_>),
         hash: u64,
         decoded: &Decoded,
+        watcher: &mut impl Watcher<V>,
         ended: &mut impl FnMut(Ended<V>),
-    ) -> Result<(Slot, bool), NoFlow> {
+    ) -> bool {
         if let Some(slot) = self.table.find(&decoded.key, hash)
             && let Some((key, flow)) = self.table.remove(slot)
         {
@@ -399,17 +500,29 @@ impl<V: Default> Tracker<V> {
             ended(Ended::new(key, flow, why));
         }
         if self.midstream == Midstream::Ignored && decoded.is_tcp() && !is_syn(decoded.tcp.flags) {
-            return Err(NoFlow::Midstream);
+            self.count_without(number, NoFlow::Midstream, watcher);
+            return false;
         }
         let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
-        let (_, counts) = flow.count(decoded, packet, self.checks_resets);
+        let Counted { packets, counts, .. } = flow.count(decoded, packet, self.checks_resets);
         let (slot, evicted) = self.table.insert_new(&decoded.key, hash, packet.time_ns, flow);
         self.counters.created += 1;
         if let Some((key, flow)) = evicted {
             self.counters.ended[EndReason::Evicted as usize] += 1;
             ended(Ended::new(key, flow, EndReason::Evicted));
         }
-        Ok((slot, counts))
+        let is_full = self.table.len() >= self.table.capacity();
+        if let Some(flow) = self.table.get_mut(slot) {
+            watcher.seen(number, Seen { slot, is_new: true, is_full, counts, packets, decoded, flow });
+        }
+        true
+    }
+
+    /// Counts a packet without a flow, and hands it over.
+    #[inline(never)]
+    fn count_without(&mut self, number: usize, why: NoFlow, watcher: &mut impl Watcher<V>) {
+        self.counters.no_flow[why as usize] += 1;
+        watcher.without_flow(number, why);
     }
 
     /// Sweeps as much of the table as is due, so many buckets at most. The others stay due.

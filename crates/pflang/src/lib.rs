@@ -57,7 +57,7 @@ mod stage;
 mod syntax;
 
 pub use c::c_name;
-pub use classifier::{LookedUp, TableSummary};
+pub use classifier::{CommonHeader, LookedUp, TableSummary};
 pub use compiler::Compiler;
 use decide::internals::{exec, ir, opt, x64};
 pub use decide::{Backend, BurstEngine, Insn, Isa, NoCode, NoExec, Packet, Refusal, Span};

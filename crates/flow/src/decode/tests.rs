@@ -32,6 +32,21 @@ fn check(linktype: LinkType, frame: &[u8]) -> bool {
         );
         let _ = decoded.quoted(frame);
     }
+    if let Ok(decoded) = decode(linktype, frame)
+        && decoded.is_plain(linktype, frame)
+    {
+        let (src, dst) = ends(&decoded);
+        let IpAddr::V4(first) = src.ip() else { panic!("{decoded:?}") };
+        let IpAddr::V4(second) = dst.ip() else { panic!("{decoded:?}") };
+        let header =
+            [&first.octets()[..], &second.octets()[..], &src.port().to_be_bytes(), &dst.port().to_be_bytes()]
+                .concat();
+        assert_eq!(
+            (&frame[12..15], frame[23], &frame[26..38]),
+            (&[8, 0, 0x45][..], decoded.protocol(), &header[..])
+        );
+        assert_eq!((decoded.part, decoded.key.vlans(), decoded.key.vni()), (Part::Whole, [0, 0], 0));
+    }
     if linktype != LinkType::EN10MB {
         return false;
     }
@@ -112,7 +127,7 @@ fn transports_have_ports_header_and_payload() {
         ("eth / ip6 / hopopt / dest / udp(9,8) / 'abc'", 17, 9, 8, 78),
         ("eth / ip6 / ah / udp(9,8) / 'abc'", 17, 9, 8, 86),
         ("eth / ip4 / ah / udp(9,8) / 'abc'", 17, 9, 8, 66),
-        ("eth / ip4(options=01010101) / udp(9,8) / 'abc'", 17, 9, 8, 46),
+        ("eth / ip4(options=01 01 01 00) / udp(9,8) / 'abc'", 17, 9, 8, 46),
     ];
     for (line, number, src, dst, payload) in lines {
         let decoded = decoded(line);
@@ -266,4 +281,26 @@ fn what_belongs_to_no_flow_says_why() {
     let mut names: Vec<_> = NoFlow::ALL.iter().map(|why| why.name()).collect();
     names.dedup();
     assert!(names.len() == 8 && NoFlow::ALL.iter().enumerate().all(|(at, &why)| why as usize == at));
+}
+
+#[test]
+fn packets_of_a_flow_with_other_headers_are_not_plain() {
+    let plain = "eth / ip4(src=10.0.0.1, dst=10.0.0.2) / udp(sport=1, dport=2) / pad(20)";
+    for (line, expected) in [
+        (plain, true),
+        ("eth / ip4(src=10.0.0.1, dst=10.0.0.2, ttl=3, tos=8, df=1) / udp(sport=1, dport=2) / pad(20)", true),
+        ("eth / ip4(src=10.0.0.1, dst=10.0.0.2, mf=1) / udp(sport=1, dport=2) / pad(20)", false),
+        (
+            "eth / ip4(src=10.0.0.1, dst=10.0.0.2, options=01 01 01 00) / udp(sport=1, dport=2) / pad(20)",
+            false,
+        ),
+        ("eth / vlan(7) / ip4(src=10.0.0.1, dst=10.0.0.2) / udp(sport=1, dport=2) / pad(20)", false),
+        ("eth / ip4 / gre / ip4(src=10.0.0.1, dst=10.0.0.2) / udp(sport=1, dport=2) / pad(20)", false),
+        ("eth / ip6 / udp(sport=1, dport=2) / pad(20)", false),
+        ("eth / ip4 / icmp(type=8) / pad(20)", false),
+    ] {
+        assert_eq!(decoded(line).is_plain(LinkType::EN10MB, &packet(line)), expected, "{line}");
+    }
+    // Behind another link header the same bytes are something else.
+    assert!(!decoded(plain).is_plain(LinkType::RAW, &packet(plain)));
 }

@@ -143,8 +143,10 @@ impl<V> Entries<V> {
 
     #[inline(always)]
     pub(super) fn slot_and_value(&mut self, index: u32) -> Option<(Slot, &mut V)> {
-        let slot = self.slot(index);
-        self.get_mut(index).map(|value| (slot, value))
+        let entry = self.entries.get_mut(index as usize).filter(|entry| entry.generation & 1 != 0)?;
+        let slot = Slot { index, generation: entry.generation };
+        // SAFETY: as in `get`.
+        Some((slot, unsafe { entry.value.assume_init_mut() }))
     }
 
     #[inline(always)]

@@ -78,6 +78,17 @@ pub struct Flow<V> {
     pub(super) tcp: Tcp,
 }
 
+/// What becomes of a packet of a flow.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    /// Packets of the flow so far, as far as the number reaches.
+    pub(super) packets: u32,
+    /// Whether [`Flow::is_settled`] may be another than before.
+    pub(super) has_news: bool,
+    /// Whether a segment of TCP counts.
+    pub(super) counts: bool,
+}
+
 /// What was counted of a flow. Pairs are by [`Direction::index`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
@@ -125,20 +136,21 @@ impl<V> Flow<V> {
         }
     }
 
-    /// Counts a packet. Says whether [`Flow::is_settled`] may be another than before, and whether the segment counts, if it is one of TCP. With
-    /// `checks_resets` a reset counts only if its checksum is right.
+    /// Counts a packet. With `checks_resets` a reset counts only if its checksum is right.
     #[inline(always)]
-    pub(super) fn count(
-        &mut self,
-        decoded: &Decoded,
-        packet: &Packet<'_>,
-        checks_resets: bool,
-    ) -> (bool, bool) {
+    pub(super) fn count(&mut self, decoded: &Decoded, packet: &Packet<'_>, checks_resets: bool) -> Counted {
         let at = decoded.direction.index();
         let is_first = self.packets_low[at] == 0;
         let (low, carry) = self.packets_low[at].overflowing_add(1);
         self.packets_low[at] = low;
-        self.packets_high[at] = self.packets_high[at].wrapping_add(carry.into());
+        if carry {
+            self.packets_high[at] = self.packets_high[at].wrapping_add(1);
+        }
+        // PERF: a sum of what is in a register and of what no packet of this direction writes. Both counts read back together would wait for the store.
+        let packets = match self.packets_high {
+            [0, 0] => low.saturating_add(self.packets_low[at ^ 1]),
+            _ => u32::MAX,
+        };
         self.bytes[at] += u64::from(packet.wire_len);
         self.last_ns = self.last_ns.max(packet.time_ns);
         let state = self.tcp.state();
@@ -151,7 +163,7 @@ impl<V> Flow<V> {
                 self.observe(decoded)
             };
         }
-        (is_first || self.tcp.state() != state, counts)
+        Counted { packets, has_news: is_first || self.tcp.state() != state, counts }
     }
 
     /// Takes note of a segment. Says whether it counts; on a connection that is over, whether it lies where one of the connection would.

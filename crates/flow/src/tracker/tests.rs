@@ -323,7 +323,7 @@ fn counts_of_packets_carry() {
     let packet = Packet { frame: &[], linktype: LinkType::EN10MB, time_ns: 0, wire_len: 1 };
     let mut flow = Flow::new((), Direction::Up, 0);
     flow.packets_low[decoded.direction.index()] = u32::MAX;
-    flow.count(&decoded, &packet, false);
+    assert_eq!(flow.count(&decoded, &packet, false).packets, u32::MAX);
     assert_eq!(flow.stats().packets, [0, 1 << 32]);
     // Key, generation and this are two cache lines.
     assert_eq!(size_of::<Flow<[u64; 3]>>() + 48, 128);
@@ -356,4 +356,72 @@ fn any_frames_are_counted_once() {
     let counters = *tracker.counters();
     let ended: u64 = counters.ended.iter().sum();
     assert_eq!(counters.created, ended + tracker.table().len() as u64);
+}
+
+/// Refuses a third of all packets.
+struct Choosy<'a> {
+    packets: &'a [Packet<'a>],
+    /// What is stored of flows, by packet that was asked about.
+    known: Vec<(usize, u32)>,
+    seen: Vec<(usize, bool)>,
+}
+
+fn is_refused(packet: &Packet<'_>) -> bool {
+    packet.frame.iter().map(|byte| u32::from(*byte)).sum::<u32>() % 3 == 0
+}
+
+impl Watcher<u32> for Choosy<'_> {
+    fn admits(&mut self, number: usize, flow: Option<(&u32, &Decoded)>) -> bool {
+        self.known.extend(flow.map(|(value, _)| (number, *value)));
+        !is_refused(&self.packets[number])
+    }
+
+    fn seen(&mut self, number: usize, seen: Seen<'_, u32>) {
+        if let Some(&(asked, value)) = self.known.last().filter(|(asked, _)| *asked == number) {
+            assert_eq!((asked, seen.flow.value, seen.is_new), (number, value, false));
+        }
+        self.seen.push((number, seen.is_new));
+        seen.flow.value += 1;
+    }
+
+    fn without_flow(&mut self, number: usize, _: NoFlow) {
+        self.seen.push((number, false));
+    }
+}
+
+#[test]
+fn what_is_refused_changes_nothing() {
+    let mut rng = testkit::rng::Rng::new(5);
+    let settings = || Settings { capacity: 64, datagrams: 4, ..Settings::default() };
+    let (mut choosy, mut other) = (tracker(settings()), tracker(settings()));
+    let (mut asked, mut time_ns) = (0, 0);
+    for _ in 0..200 {
+        let lines: Vec<Line> =
+            (0..1 + rng.below(100)).map(|_| testkit::traffic::packet(LinkType::EN10MB, &mut rng)).collect();
+        // Some come again, so that their flows are there.
+        let packets: Vec<Packet<'_>> = (0..2 * lines.len())
+            .map(|at| {
+                let line = &lines[at % lines.len()];
+                time_ns += rng.next_u64() % 100_000_000;
+                Packet { frame: &line.bytes, linktype: LinkType::EN10MB, time_ns, wire_len: line.wire_len }
+            })
+            .collect();
+        let (mut ended, mut ended_of_other) = (Vec::new(), Vec::new());
+        let mut watcher = Choosy { packets: &packets, known: Vec::new(), seen: Vec::new() };
+        choosy.burst_for(&packets, &mut watcher, |flow| ended.push(flow));
+        asked += watcher.known.len();
+        let (numbers, admitted): (Vec<usize>, Vec<Packet<'_>>) =
+            packets.iter().copied().enumerate().filter(|(_, packet)| !is_refused(packet)).unzip();
+        let mut seen = Vec::new();
+        let see = |at: usize, packet: Result<Seen<'_, u32>, NoFlow>| {
+            seen.push((numbers[at], packet.as_ref().is_ok_and(|packet| packet.is_new)));
+            if let Ok(packet) = packet {
+                packet.flow.value += 1;
+            }
+        };
+        other.burst(&admitted, see, |flow| ended_of_other.push(flow));
+        assert_eq!((watcher.seen, ended), (seen, ended_of_other));
+        assert_eq!(choosy.counters(), other.counters());
+    }
+    assert!(asked > 200, "{asked}");
 }

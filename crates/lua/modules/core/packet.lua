@@ -132,9 +132,8 @@ end
 function packet.clone (p)
    local length = p.length
    local q = allocate()
-   -- Length and bytes together. PERF: LuaJIT makes moves of a copy whose length is a constant, and a call of one whose length is not.
-   copy(q, p, 64)
-   if length > 62 then copy(q.data + 62, p.data + 62, length - 62) end
+   -- Length and bytes together. PERF: a first part of 64 bytes, which LuaJIT makes moves of, was 1 to 5 % slower than the call for all.
+   copy(q, p, length + 2)
    return q
 end
 

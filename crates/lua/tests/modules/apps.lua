@@ -71,6 +71,34 @@ eq(t.take.got.input[1], ("\0"):rep(120))
 eq(link.stats(t.a.input["in"]).rxpackets, 2 * engine.pull_npackets)
 run({ source = { basic.Source }, take = { Take } }, { "source.a -> take.input" }, 1)
 eq(#engine.app_table.take.got.input[1], 60)
+-- What has no room in a link is dropped there, and freed. A sink frees what comes in. All of that is counted.
+local Stuck = {}
+Stuck.__index = Stuck
+function Stuck:new () return setmetatable({}, Stuck) end
+local counter = require("core.counter")
+local function freed (apps, link_spec, breaths)
+   run({}, {}, 1)
+   local before = {}
+   for _, name in ipairs({ "frees", "freebytes", "freebits" }) do before[name] = tonumber(counter.read(engine[name])) end
+   run(apps, { link_spec }, breaths)
+   local stats = link.stats(engine.link_table[link_spec])
+   for name, count in pairs(before) do before[name] = tonumber(counter.read(engine[name])) - count end
+   return before, stats
+end
+local burst = engine.pull_npackets
+local counts, stats = freed({ source = { basic.Source, 100 }, stuck = { Stuck } }, "source.a -> stuck.input", 12)
+eq(stats.txpackets, 1023)
+eq(stats.txbytes, 102300)
+eq(stats.txdrop, 12 * burst - 1023)
+eq(counts.frees, stats.txdrop)
+eq(counts.freebytes, stats.txdrop * 100)
+eq(counts.freebits, stats.txdrop * 124 * 8)
+counts, stats = freed({ source = { basic.Source, 10 }, sink = { basic.Sink } }, "source.a -> sink.input", 12)
+eq(stats.rxpackets, 12 * burst)
+eq(stats.rxbytes, 120 * burst)
+eq(counts.frees, 12 * burst)
+eq(counts.freebytes, 120 * burst)
+eq(counts.freebits, 12 * burst * 84 * 8)
 -- A Tee without outputs leaves packets where they are.
 t = run({ give = { Give, letters(5) }, tee = { basic.Tee } }, { "give.out -> tee.in" })
 eq(link.nreadable(t.tee.input["in"]), 5)

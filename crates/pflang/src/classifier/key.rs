@@ -1,6 +1,7 @@
 //! The fields of a packet.
 
 use super::BURST;
+use super::depends::{CommonHeader, depends};
 use super::term::{DPORT, DST, SPORT, SRC};
 use crate::clock::{Clock, worded};
 use crate::compiler::Compiler;
@@ -51,6 +52,18 @@ impl Place {
             },
             _ => None,
         }
+    }
+
+    /// Whether it is the same place, and has the same value, in all packets with this header.
+    fn is_common(self, header: &CommonHeader) -> bool {
+        let (at, size) = match self {
+            Place::Fixed(at, size) => (at, size),
+            Place::BehindIp4(first, offset, size) => match header.byte(first) {
+                Some(first) => (offset + 4 * usize::from(first & 0xf), size),
+                None => return false,
+            },
+        };
+        header.is_same(at..at + size.bytes() as usize)
     }
 
     #[inline]
@@ -107,6 +120,16 @@ impl Fields {
 
     pub(super) fn graph(&self) -> &Graph {
         self.decision.graph()
+    }
+
+    /// Whether the fields of all packets with this header are the same.
+    pub(super) fn is_common(&self, header: &CommonHeader) -> bool {
+        let Some(leaves) = depends(self.graph(), header, &mut Vec::new()) else { return false };
+        leaves.into_iter().filter_map(|leaf| self.places.get((leaf as usize).checked_sub(1)?)).all(
+            |(_, places)| {
+                places.as_ref().is_some_and(|places| places.iter().all(|place| place.is_common(header)))
+            },
+        )
     }
 
     /// The fields of a packet.

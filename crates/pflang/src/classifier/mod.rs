@@ -10,6 +10,7 @@
 //! Clauses that are looked up are never lowered, optimised or written as code: their cost is that of reading them. What they mean is told by the program that
 //! finds the fields ([`crate::lower::lower_key`]): a field is there where the tests of the language find it.
 
+mod depends;
 mod index;
 mod key;
 mod plan;
@@ -30,14 +31,16 @@ use crate::syntax::ast::{Ast, ExprId, RelOp};
 use crate::syntax::program::Line;
 use classify::rules;
 use decide::Decision;
+pub use depends::CommonHeader;
+pub(crate) use depends::depends;
 use index::{NONE, Table};
 use key::{Fields, Key};
 use plan::Plan;
 use read::Atom;
 use std::cell::RefCell;
 use std::collections::HashSet;
+pub(crate) use summary::longest_path;
 pub use summary::{LookedUp, TableSummary};
-pub(crate) use summary::{longest_path, row_places};
 use term::{Dim, Term};
 
 /// What became of the clauses of a list.

@@ -1,9 +1,10 @@
 //! What a classifier is, for people and reports.
 
 use super::Classifier;
+use super::depends::{CommonHeader, depends};
 use super::index::Worst;
 use super::term::{Dim, Term};
-use crate::ir::{Cond, Graph, Node, NodeId, Value, ValueId};
+use crate::ir::{Graph, Node, NodeId};
 use std::fmt;
 
 /// What became of a list of many clauses: the clauses that are looked up in tables, and the tables.
@@ -139,14 +140,14 @@ impl Classifier {
         self.atoms.graph().is_some_and(Graph::reads_wire_len)
     }
 
-    /// Adds the places of the row that it reads; `false` if it reads something of packets.
-    pub(crate) fn reads(&self, places: &mut Vec<usize>) -> bool {
+    /// Adds the places of the row that it reads; `false` if it reads something of packets that those with this header do not have in common.
+    pub(crate) fn reads(&self, header: &CommonHeader, places: &mut Vec<usize>) -> bool {
         let of_tables = self.tables.iter().flat_map(|table| &table.dims);
         let of_checks = self.checks.iter().flat_map(Term::dims);
         for dim in of_tables.copied().chain(of_checks) {
-            match dim {
-                Dim::Input(slot) => places.push(slot as usize),
-                _ => return false,
+            // The others are fields of packets.
+            if let Dim::Input(slot) = dim {
+                places.push(slot as usize);
             }
         }
         for atom in &self.atoms.kinds {
@@ -155,11 +156,11 @@ impl Classifier {
             }
         }
         let own = self.atoms.inputs;
-        self.fields.is_none()
+        self.fields.as_ref().is_none_or(|fields| fields.is_common(header))
             && self.atoms.graph().is_none_or(|graph| {
-                let is_read = row_places(graph, places);
+                let is_common = depends(graph, header, places).is_some();
                 places.retain(|place| *place != own);
-                is_read
+                is_common
             })
     }
 }
@@ -178,28 +179,4 @@ pub(crate) fn longest_path(graph: &Graph) -> usize {
         };
     }
     longest.get(graph.root.index()).copied().unwrap_or(0)
-}
-
-/// Adds the places of the row that a graph reads; `false` if it reads something of packets.
-pub(crate) fn row_places(graph: &Graph, places: &mut Vec<usize>) -> bool {
-    let mut values: Vec<ValueId> = Vec::new();
-    for id in graph.topological() {
-        match graph.node(id) {
-            Node::Leaf(_) => {}
-            Node::Branch { cond, .. } => match graph.pool.get_cond(*cond) {
-                Cond::Bounds { .. } => return false,
-                _ => values.extend(graph.pool.cond_operands(*cond)),
-            },
-            Node::Switch(switch) => values.push(switch.value),
-        }
-    }
-    while let Some(value) = values.pop() {
-        match graph.pool.get(value) {
-            Value::Const(_) => {}
-            Value::Input(slot) => places.push(slot as usize),
-            Value::Len | Value::Load { .. } => return false,
-            Value::Op(_, a, b) => values.extend([a, b]),
-        }
-    }
-    true
 }

@@ -6,7 +6,7 @@ mod substitute;
 mod unknown;
 
 use crate::BurstEngine;
-use crate::classifier::{Classifier, LookedUp, Tables, longest_path, row_places};
+use crate::classifier::{Classifier, CommonHeader, LookedUp, Tables, depends, longest_path};
 use crate::exec::{NoExec, Packet};
 use crate::ir::{Graph, REJECT};
 pub use calls::{Call, Calls};
@@ -365,12 +365,18 @@ impl Matcher {
     /// # Ok::<(), pflang::Error>(())
     /// ```
     pub fn places(&self) -> Option<Vec<usize>> {
+        self.places_for(&CommonHeader::default())
+    }
+
+    /// The places of the row of inputs that the answers for packets with this header depend on, if these depend on nothing else that differs from packet to packet:
+    /// two packets with this header and the same numbers there are for the same handler. See [`CommonHeader`].
+    pub fn places_for(&self, header: &CommonHeader) -> Option<Vec<usize>> {
         let mut places = Vec::new();
-        let is_row = row_places(self.0.decision.graph(), &mut places)
-            && self.0.tables.classifier().is_none_or(|classifier| classifier.reads(&mut places));
+        let is_common = depends(self.0.decision.graph(), header, &mut places).is_some()
+            && self.0.tables.classifier().is_none_or(|classifier| classifier.reads(header, &mut places));
         places.sort_unstable();
         places.dedup();
-        is_row.then_some(places)
+        is_common.then_some(places)
     }
 
     /// Nodes of its graphs; a table counts as one.

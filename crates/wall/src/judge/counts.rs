@@ -38,6 +38,8 @@ pub struct Counts {
     pub faults: [Count; 3],
     /// They were dropped or rejected without a look at their flows.
     pub stateless: u64,
+    /// Their verdict was kept with their flow.
+    pub kept: u64,
 }
 
 impl Counts {
@@ -45,6 +47,7 @@ impl Counts {
         Counts { rules: vec![Count::default(); policy.rules().len()], ..Counts::default() }
     }
 
+    #[inline]
     pub(super) fn add(&mut self, packet: &Packet<'_>, verdict: &Verdict) {
         if verdict.basis == Basis::Held {
             return;
@@ -65,7 +68,7 @@ impl Counts {
 
     /// Adds those of another worker that judges by the same policy.
     pub(crate) fn merge(&mut self, other: &Counts) {
-        let Counts { actions, rules, default, undecided, not_ip, faults, stateless } = other;
+        let Counts { actions, rules, default, undecided, not_ip, faults, stateless, kept } = other;
         let sum = |ours: &mut [Count], others: &[Count]| {
             for (count, other) in ours.iter_mut().zip(others) {
                 count.packets += other.packets;
@@ -82,6 +85,7 @@ impl Counts {
             sum(std::slice::from_mut(count), std::slice::from_ref(other));
         }
         self.stateless += stateless;
+        self.kept += kept;
     }
 
     /// Packets that were judged in this way.

@@ -76,7 +76,11 @@ impl Judge {
     /// A flow as it stands.
     fn known(&self, slot: Slot) -> Option<KnownFlow> {
         let last = self.states.get(slot).and_then(|state| state.last((self.text_since, self.generation)));
-        let last = last.map(|(verdict, is_current)| (verdict, is_current.then(|| Arc::clone(&self.policy))));
+        // Where verdicts are kept with flows, their state is not written.
+        let kept = self.kept.get(self.spy.kept(slot)).map(|kept| (kept.verdict, true));
+        let last = kept
+            .or(last)
+            .map(|(verdict, is_current)| (verdict, is_current.then(|| Arc::clone(&self.policy))));
         Some(KnownFlow { record: self.spy.record(slot)?, last })
     }
 }

@@ -11,6 +11,8 @@
 //! What a packet does to its flow depends on its verdict: only packets that go on make a flow established, or its sender the initiator. So packets are judged one by one
 //! in their order, and the same verdicts come out however they are cut into bursts.
 //!
+//! Verdicts that no later packet of a flow can change are kept with it (`kept.rs`).
+//!
 //! Where packets are to wait until it is known what their flow speaks, [`Judge::burst`] says [`Basis::Held`] of them, and who has them asks `Judge::again`.
 //!
 //! A packet that is dropped without a look at its flow is not counted in it: who is not let in takes no place in the table of flows.
@@ -19,7 +21,9 @@ mod announce;
 mod counts;
 mod evidence;
 mod expect;
+mod kept;
 mod known;
+mod look;
 mod memo;
 mod names;
 mod same;
@@ -37,15 +41,16 @@ use crate::rules::Action;
 use crate::spy::{NamerOf, Progress, Sighting, Spy, SpyError, Tag};
 use dpi::Protocol;
 use expect::Expectations;
+use flow::Packet;
 use flow::table::Slot;
-use flow::{NoFlow, Packet};
+use kept::{CacheableFlows, FlowVerdicts};
+use look::PacketToJudge;
 use memo::{Facts, Memo};
 use names::NameTable;
 use same::{keep_limits, same_rules};
 use state::States;
 use std::sync::Arc;
 use wire::LinkType;
-use wire::ether::ethertype;
 
 /// Link types for which programs are kept.
 const KINDS_MAX: usize = 4;
@@ -94,7 +99,7 @@ impl Fault {
 }
 
 /// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Verdict {
     /// What is to become of it. In monitor mode it goes on all the same.
     pub action: Action,
@@ -111,7 +116,7 @@ impl Verdict {
 }
 
 /// By which interfaces packets come and go: their numbers, from [`Judge::way`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Way {
     input: u32,
     output: u32,
@@ -135,19 +140,21 @@ struct Compiled {
     programs: Programs,
     /// With all that is known, and before it is known what the flow speaks.
     memos: [Option<Box<Memo>>; 2],
+    keeps: CacheableFlows,
 }
 
 impl Compiled {
     fn new(policy: &Policy, linktype: LinkType) -> Option<Compiled> {
-        policy.compile(linktype).ok().map(|programs| Compiled::of(policy, programs))
+        policy.compile(linktype).ok().map(|programs| Compiled::of(policy, programs, linktype))
     }
 
-    fn of(policy: &Policy, programs: Programs) -> Compiled {
+    fn of(policy: &Policy, programs: Programs, linktype: LinkType) -> Compiled {
         let inputs = &policy.vocabulary().inputs;
         let memo =
             |places: Vec<usize>| Memo::new(places.into_iter().map(|place| inputs[place])).map(Box::new);
         let memos = programs.places().map(|places| places.and_then(memo));
-        Compiled { programs, memos }
+        let keeps = CacheableFlows::new(policy, &programs, linktype);
+        Compiled { programs, memos, keeps }
     }
 }
 
@@ -166,7 +173,7 @@ impl Prepared {
     /// # Errors
     /// As [`Policy::compile`].
     pub fn compiled(policy: Arc<Policy>, linktype: LinkType) -> Result<Prepared, pflang::Error> {
-        let compiled = Compiled::of(&policy, policy.compile(linktype)?);
+        let compiled = Compiled::of(&policy, policy.compile(linktype)?, linktype);
         let prepared = Prepared::new(policy, &[]);
         Ok(Prepared { programs: vec![(linktype, Some(compiled))], ..prepared })
     }
@@ -211,6 +218,9 @@ pub struct Judge {
     /// Whether applications of the policy's own have payloads.
     has_payloads: bool,
     categories: Vec<u32>,
+    kept: FlowVerdicts,
+    /// Whether most packets of the last burst were dropped or rejected without a look at their flows.
+    mostly_refused: bool,
     counts: Counts,
     /// Whether who asks can keep packets.
     can_hold: bool,
@@ -239,6 +249,8 @@ pub(crate) struct Holding {
 struct Scratch {
     /// Of packets that flows are looked at for: their numbers in the burst, and what the stateless program says.
     asked: Vec<(usize, Answer)>,
+    /// Packets whose verdict is not kept with their flow.
+    left: Vec<PacketToJudge>,
     tags: Vec<Tag>,
     row: Vec<u32>,
     values: Vec<u32>,
@@ -295,6 +307,8 @@ impl Judge {
             expectations: policy.asks_for_states().then(Expectations::default),
             for_anybody: Arc::default(),
             limits: limits(&policy),
+            kept: FlowVerdicts::default(),
+            mostly_refused: false,
             counts: Counts::of(&policy),
             can_hold: false,
             holding: Holding::default(),
@@ -352,6 +366,9 @@ impl Judge {
             self.text_since = self.generation;
         }
         (self.policy, self.programs, self.names) = (policy, programs, names);
+        if self.kept.restart() {
+            self.spy.keep_none();
+        }
     }
 
     /// Counts in these limits from now on, which other workers count in as well: those of the policy at hand.
@@ -425,88 +442,37 @@ impl Judge {
     pub fn burst(&mut self, packets: &[Packet<'_>], way: Way, verdicts: &mut [Verdict]) {
         let verdicts = &mut verdicts[..packets.len()];
         let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.asked.clear();
-        for (at, packet) in packets.iter().enumerate() {
-            match self.without_flow(packet, way, &mut scratch) {
-                Ok(answer) => scratch.asked.push((at, answer)),
-                Err(verdict) => verdicts[at] = verdict,
-            }
-        }
-        self.counts.stateless += (packets.len() - scratch.asked.len()) as u64;
-        // PERF: those of the burst before are written over, which each packet's is; to clear them first takes as long as to write them.
         let mut tags = std::mem::take(&mut scratch.tags);
-        tags.resize(tags.len().max(scratch.asked.len()), Tag::default());
-        let told = &mut tags[..scratch.asked.len()];
-        if scratch.asked.len() == packets.len() {
-            self.spy.burst(packets, told);
-        } else {
-            let asked: Vec<Packet<'_>> = scratch.asked.iter().map(|(at, _)| packets[*at]).collect();
-            self.spy.burst(&asked, told);
-        }
-        for (at, tag) in told.iter().enumerate() {
-            let (number, answer) = scratch.asked[at];
-            verdicts[number] = self.with_flow((number, &packets[number]), way, (answer, tag), &mut scratch);
-            if self.wanted == Some(self.packets + number as u64 + 1) {
+        self.look_at_flows((packets, &mut *verdicts), way, &mut tags, &mut scratch);
+        let left = std::mem::take(&mut scratch.left);
+        for &PacketToJudge { at, number, answer } in &left {
+            let (packet, tag) = (&packets[number], &tags[at]);
+            let verdict = self.with_flow((number, packet), way, (answer, tag), &mut scratch);
+            verdicts[number] = verdict;
+            self.counts.add(packet, &verdict);
+            if self.is_wanted(number) {
                 let record = tag.sight.and_then(|sight| self.spy.record(sight.slot));
-                let stateless = answer;
-                self.evidence = Some(Evidence::new(
-                    &packets[number],
-                    *tag,
-                    (stateless, verdicts[number]),
-                    &scratch.row,
-                    record,
-                ));
-            }
-        }
-        for (at, (packet, verdict)) in packets.iter().zip(&*verdicts).enumerate() {
-            self.counts.add(packet, verdict);
-            if self.wanted == Some(self.packets + at as u64 + 1) && self.evidence.is_none() {
-                self.fill_way(way, &mut scratch.row);
-                let answers = (Answer::None, *verdict);
-                self.evidence = Some(Evidence::new(packet, Tag::default(), answers, &scratch.row, None));
+                let answers = (answer, verdict);
+                self.evidence = Some(Evidence::new(packet, *tag, answers, &scratch.row, record));
             }
         }
         self.packets += packets.len() as u64;
-        scratch.tags = tags;
+        (scratch.left, scratch.tags) = (left, tags);
         self.scratch = scratch;
     }
 
-    /// What the stateless program says of a packet: an answer for which its flow is looked at, or a verdict.
+    /// Whether evidence is wanted for the packet of this number in the burst.
     #[inline]
-    fn without_flow(
-        &mut self,
-        packet: &Packet<'_>,
-        way: Way,
-        scratch: &mut Scratch,
-    ) -> Result<Answer, Verdict> {
-        let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
-        if !programs.stateless_decides() {
-            return Ok(Answer::Open);
-        }
-        self.fill_way(way, &mut scratch.row);
-        let Some(programs) = self.programs(packet.linktype) else { return Ok(Answer::None) };
-        let answer = programs.stateless((packet.frame, packet.wire_len), &scratch.row, &mut scratch.values);
-        let verdict = match answer {
-            Answer::Open => return Ok(Answer::Open),
-            Answer::Rule(rule) => self.rule(rule),
-            Answer::None => self.default(),
-        };
-        let goes_on = verdict.action == Action::Accept || self.policy.settings().mode == Mode::Monitor;
-        if goes_on || !self.is_for_rules(packet) { Ok(answer) } else { Err(verdict) }
-    }
-
-    /// Whether the rules are asked about a packet: it carries IP, or they are to be asked about all.
-    fn is_for_rules(&self, packet: &Packet<'_>) -> bool {
-        self.policy.settings().not_ip == NotIp::Rules || carries_ip(packet)
+    fn is_wanted(&self, number: usize) -> bool {
+        self.wanted == Some(self.packets + number as u64 + 1)
     }
 
     fn rule(&self, rule: u32) -> Verdict {
-        let action = self.policy.rules().get(rule as usize).map_or(Action::Drop, |rule| rule.action);
-        Verdict { action, basis: Basis::Rule(rule) }
+        look::verdict_of_rule(&self.policy, rule)
     }
 
     fn default(&self) -> Verdict {
-        Verdict { action: self.policy.settings().default, basis: Basis::Default }
+        look::default_verdict(&self.policy)
     }
 
     /// Judges a packet of which the flow was looked at, and notes in that what became of it.
@@ -519,6 +485,7 @@ impl Judge {
         scratch: &mut Scratch,
     ) -> Verdict {
         let (number, packet) = packet;
+        let before = tag.sight.map(|sight| self.states.of(sight.slot).facts()).unwrap_or_default();
         if tag.packets == 0 {
             let by_setting = |action| Verdict { action, basis: Basis::NotIp };
             match self.policy.settings().not_ip {
@@ -538,7 +505,7 @@ impl Judge {
         if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
             self.meet_expectation(packet, sight);
         }
-        if self.wanted == Some(self.packets + number as u64 + 1) {
+        if self.is_wanted(number) {
             // Evidence has what is known of the flow, even where the verdict comes without.
             let facts = self.facts(way, tag);
             self.fill(&facts, packet.time_ns, &mut scratch.row);
@@ -559,6 +526,7 @@ impl Judge {
         if verdict.basis == Basis::Held {
             self.holding.held.push((number, *tag));
         }
+        self.keep(packet, way, (tag, verdict), before);
         verdict
     }
 
@@ -582,7 +550,10 @@ impl Judge {
                 let Tag { packets, sight, related, .. } = *tag;
                 // It had its place in the table before it waited: that the table is full now is no fault of its flow.
                 let sight = sight.map(|sight| Sighting { is_full: false, ..sight });
-                self.decide(packet, way, (answer, &Tag { packets, sight, related, ..now }), &mut scratch)
+                let now = Tag { packets, sight, related, ..now };
+                let verdict = self.decide(packet, way, (answer, &now), &mut scratch);
+                self.keep_none(&now);
+                verdict
             }
             // Its flow is gone: nothing more will be known.
             (Ok(_), None) => {
@@ -846,15 +817,6 @@ impl Judge {
 
 pub(crate) fn limits(policy: &Policy) -> Arc<[Bucket]> {
     policy.vocabulary().limits.iter().map(|rate| Bucket::new(*rate)).collect()
-}
-
-/// Whether a packet carries IP, whole or not.
-fn carries_ip(packet: &Packet<'_>) -> bool {
-    let kind = packet.frame.get(12..14).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-    if packet.linktype == LinkType::EN10MB && matches!(kind, Some(ethertype::IPV4 | ethertype::IPV6)) {
-        return true;
-    }
-    !matches!(flow::decode(packet.linktype, packet.frame), Err(NoFlow::Arp | NoFlow::NotIp | NoFlow::Link))
 }
 
 #[cfg(test)]

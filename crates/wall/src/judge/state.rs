@@ -175,6 +175,12 @@ impl FlowState {
         self.flags & REFUSED != 0
     }
 
+    /// What verdicts may depend on: as long as it is the same, the flow is as it was.
+    #[inline]
+    pub(super) fn facts(&self) -> (u32, u8) {
+        (self.own, self.flags)
+    }
+
     /// Bits of own applications.
     #[inline]
     pub(super) fn own(&self) -> u32 {

@@ -1,3 +1,4 @@
+mod kept;
 mod reference;
 
 use super::*;

@@ -48,7 +48,7 @@ use classify::lists::ChangedLists;
 use dpi::{Details, Protocol};
 use names::DomainSet;
 use pflang::internals::ir::Node;
-use pflang::{Compiler, Dialect, Limits, LinkType, LookedUp, Matcher};
+use pflang::{CommonHeader, Compiler, Dialect, Limits, LinkType, LookedUp, Matcher};
 use rules::{Known, Program};
 use sets::Sets;
 use settings::{App, File, SetSource};
@@ -571,6 +571,15 @@ impl Programs {
     /// The places of the row that the programs read, if they read nothing of packets: with all known, and before that.
     pub(crate) fn places(&self) -> [Option<Vec<usize>>; 2] {
         [self.whole.places(), self.early.as_ref().unwrap_or(&self.whole).places()]
+    }
+
+    /// The places of the row that the verdicts of an identified flow depend on, if its packets have this header and verdicts depend on nothing else of them.
+    pub(crate) fn places_for_flow(&self, header: &CommonHeader) -> Option<Vec<usize>> {
+        let mut places = self.whole.places_for(header)?;
+        if self.stateless_decides {
+            places.extend(self.stateless.places_for(header)?);
+        }
+        Some(places)
     }
 
     /// The programs, in the order whole, early, stateless; the second is empty unless some rule asks what a flow speaks.

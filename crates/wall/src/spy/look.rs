@@ -31,22 +31,46 @@ pub(super) enum State {
 }
 
 /// What is kept of a flow.
+///
+/// PERF: the second cache line of the flow's entry begins behind `master`. Its counts are there, so that line is written with each packet. Of a settled flow the
+/// first one stays as it is.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(super) struct Look {
     /// Number of the flow, from 1.
     pub(super) number: u32,
-    /// Packets so far.
-    pub(super) count: u32,
     /// Until it is identified, the sequence number of the initiator's first byte, if [`STARTED`]; then the place of its details and one, or 0.
     word: u32,
     state: u32,
     protocol: u16,
     master: u16,
+    kept: OwnerNumbers,
     /// By whom and how sure: 2 and 3 bits.
     sure: u8,
     evidence: u8,
     phase: Phase,
     flags: u8,
+}
+
+/// What the owner of a spy keeps with a flow that is settled: a number for each direction, 15 bits, 0 for none; and the bits below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnerNumbers(u32);
+
+/// Bits of a number.
+const OWNER_NUMBER_BITS: usize = 15;
+/// The largest number that can be kept.
+pub(crate) const OWNER_NUMBER_MAX: u16 = (1 << OWNER_NUMBER_BITS) - 1;
+/// The last packet came from the higher end.
+const LAST_DOWN: u32 = 1 << 30;
+/// A packet was looked at without its number, and the owner has not said what became of it: it may change the numbers of both directions.
+const IN_QUESTION: u32 = 1 << 31;
+
+impl OwnerNumbers {
+    /// The number of a direction.
+    #[inline]
+    fn of(self, direction: flow::Direction) -> u16 {
+        (self.0 >> (OWNER_NUMBER_BITS * direction.index())) as u16 & OWNER_NUMBER_MAX
+    }
 }
 
 /// The first packet came from the higher end.
@@ -79,6 +103,44 @@ impl Look {
     #[inline]
     pub(super) fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// The number that is kept for the next packet of a direction; 0 if there is none, or it is in question.
+    #[inline]
+    pub(super) fn kept(&self, direction: flow::Direction) -> u16 {
+        if self.kept.0 & IN_QUESTION == 0 { self.kept.of(direction) } else { 0 }
+    }
+
+    /// The number that is kept for the direction of the last packet.
+    pub(super) fn kept_for_last(&self) -> u16 {
+        let is_down = self.kept.0 & LAST_DOWN != 0;
+        self.kept.of(if is_down { flow::Direction::Down } else { flow::Direction::Up })
+    }
+
+    /// A packet of this direction was dealt with by its number.
+    #[inline]
+    pub(super) fn note_kept(&mut self, direction: flow::Direction) {
+        self.kept.0 = self.kept.0 & !LAST_DOWN | (direction.index() as u32) << 30;
+    }
+
+    /// A packet was looked at without its number.
+    #[inline]
+    pub(super) fn question_kept(&mut self) {
+        if self.kept.0 != 0 {
+            self.kept.0 |= IN_QUESTION;
+        }
+    }
+
+    /// Keeps a number for a direction, of which the last packet was; for the other one as well as before, unless that is to be forgotten.
+    pub(super) fn keep(&mut self, direction: flow::Direction, number: u16, forgets_other: bool) {
+        debug_assert!(number <= OWNER_NUMBER_MAX);
+        let other = direction.reverse();
+        let of_other = if forgets_other { 0 } else { self.kept.of(other) };
+        let place = |number: u16, direction: flow::Direction| {
+            u32::from(number & OWNER_NUMBER_MAX) << (OWNER_NUMBER_BITS * direction.index())
+        };
+        self.kept = OwnerNumbers(place(number, direction) | place(of_other, other));
+        self.note_kept(direction);
     }
 
     /// Nothing but the flow itself has been looked at.

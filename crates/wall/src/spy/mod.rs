@@ -22,6 +22,7 @@ mod identify;
 mod look;
 mod risks;
 mod store;
+mod watch;
 
 use crate::ledger::{Ledger, Outcomes, SNAPSHOT_MAX};
 use crate::record::{End, Record};
@@ -31,13 +32,14 @@ use dpi::tier1::{self, Tier1};
 use dpi::worker::WorkerError;
 use dpi::{Confidence, Details};
 use flow::table::{Slot, TableError};
-use flow::{Decoded, Direction, Key, NoFlow, Packet, Seen, Tracker};
-use identify::is_silent;
+use flow::{Decoded, Direction, Key, NoFlow, Packet, Tracker};
+pub(crate) use look::OWNER_NUMBER_MAX;
 use look::{Look, Phase};
 use risks::Risks;
 use std::ops::Range;
 use std::sync::Arc;
-use wire::ip::protocol as ip;
+pub(crate) use watch::Owner;
+use watch::{NoOwner, Watch};
 
 /// How a [`Spy`] works.
 #[derive(Clone, Debug, Default)]
@@ -358,8 +360,35 @@ impl Spy {
     /// What is known of a flow that is there, and nothing of a packet.
     #[must_use]
     pub fn tag_of(&self, slot: Slot) -> Option<Tag> {
-        let risks = self.risks.of(slot);
-        Some(Tag { risks, ..tag(&self.tracker.flow(slot)?.value, &self.names) })
+        let (risks, flow) = (self.risks.of(slot), self.tracker.flow(slot)?);
+        let packets = u32::try_from(flow.stats().packets.iter().sum::<u64>()).unwrap_or(u32::MAX);
+        Some(Tag { packets, risks, ..tag(&flow.value, &self.names) })
+    }
+
+    /// Keeps a number from 1 to [`OWNER_NUMBER_MAX`] with the flow of a packet that has this tag, for later packets of the same direction, if nothing more will become known of
+    /// the flow than the tag says; else none. With `forgets_other`, that of the other direction is forgotten.
+    pub(crate) fn keep(&mut self, of: &Tag, number: Option<u16>, forgets_other: bool) {
+        let Some(sight) = of.sight else { return };
+        let risks = if self.risks.is_watched() { self.risks.of(sight.slot) } else { 0 };
+        let Some(look) = self.tracker.value_mut(sight.slot) else { return };
+        let now = Tag { packets: of.packets, sight: of.sight, risks, ..tag(look, &self.names) };
+        let number = number.filter(|_| look.phase() == Phase::Settled && now == *of);
+        look.keep(sight.direction, number.unwrap_or(0), forgets_other);
+    }
+
+    /// The number that is kept with a flow for the direction of its last packet; 0 for none.
+    pub(crate) fn kept(&self, slot: Slot) -> u16 {
+        self.tracker.flow(slot).map_or(0, |flow| flow.value.kept_for_last())
+    }
+
+    /// No number is kept with any flow.
+    pub(crate) fn keep_none(&mut self) {
+        let slots: Vec<Slot> = self.tracker.iter().map(|(slot, ..)| slot).collect();
+        for slot in slots {
+            if let Some(look) = self.tracker.value_mut(slot) {
+                look.keep(Direction::Up, 0, true);
+            }
+        }
     }
 
     /// What is kept of the flow of a packet, if it is there.
@@ -403,15 +432,20 @@ impl Spy {
     /// # Panics
     /// If there are fewer tags than packets.
     pub fn burst(&mut self, packets: &[Packet<'_>], tags: &mut [Tag]) {
+        self.burst_for(packets, tags, &mut NoOwner);
+    }
+
+    /// The same for an owner who keeps numbers with flows, see [`Spy::keep`]. Packets that it refuses or knows get no tag.
+    pub(crate) fn burst_for(&mut self, packets: &[Packet<'_>], tags: &mut [Tag], owner: &mut impl Owner) {
         if self.asker.is_some() && !self.waits {
             self.listen(false);
         }
         let tags = &mut tags[..packets.len()];
         if self.waits {
             // One by one: flows of a capture may begin and end within a burst, and each packet is looked at while its flow is there.
-            (0..packets.len()).for_each(|at| self.look(&packets[at..=at], at, tags));
+            (0..packets.len()).for_each(|at| self.look(&packets[at..=at], at, tags, owner));
         } else {
-            self.look(packets, 0, tags);
+            self.look(packets, 0, tags, owner);
         }
         if self.risks.is_watched() {
             for tag in tags.iter_mut() {
@@ -422,50 +456,33 @@ impl Spy {
             self.tell_deferred(tags);
         }
         if let Some(ledger) = &self.books.ledger {
-            ledger.count(packets.len() as u64, packets.iter().map(|packet| u64::from(packet.wire_len)).sum());
+            let (refused, bytes) = owner.refused();
+            let all: u64 = packets.iter().map(|packet| u64::from(packet.wire_len)).sum();
+            ledger.count(packets.len() as u64 - refused, all - bytes);
         }
         self.books.hand_over();
     }
 
     /// Looks at packets of a burst, from its number `first` on.
-    fn look(&mut self, packets: &[Packet<'_>], first: usize, tags: &mut [Tag]) {
+    fn look(&mut self, packets: &[Packet<'_>], first: usize, tags: &mut [Tag], owner: &mut impl Owner) {
         let Spy { tracker, tier1, asker, books, waits, numbers, unsettled, slots, outcomes, .. } = self;
-        let (names, quotes) = (&self.names, &mut self.quotes);
         let (waits, wants_slots) = (*waits, outcomes.is_some());
         slots.clear();
-        // What needs more than the flow itself waits until all packets have been counted.
-        let see = |at: usize, seen: Result<Seen<'_, Look>, NoFlow>| {
-            if wants_slots {
-                slots.push(seen.as_ref().ok().map(|seen| seen.slot));
-            }
-            let Seen { slot, is_new, is_full, counts, decoded, flow } = match seen {
-                Ok(seen) => seen,
-                Err(why) => return tags[first + at] = without_flow(why),
-            };
-            let look = &mut flow.value;
-            if is_new {
-                *numbers = numbers.wrapping_add(1);
-                *look = Look::new(*numbers, decoded.direction);
-            }
-            look.count = look.count.saturating_add(1);
-            let payload = decoded.payload();
-            let payload = (payload.start as u32, payload.end as u32);
-            let (direction, outer) = (decoded.direction, decoded.outer);
-            let sight = Some(Sighting { slot, direction, is_new, is_full, counts, outer, payload });
-            tags[first + at] = Tag { sight, ..tag(look, names) };
-            if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
-                && let Some((key, quoted)) = decoded.quoted(packets[at].frame)
-                // An error goes to who has sent what it quotes.
-                && decoded.key.dst(direction).ip() == key.src(quoted).ip()
-            {
-                quotes.push((first + at, key));
-            }
-            if look.phase() != Phase::Settled && (waits || !is_silent(look, decoded)) {
-                look.set_pending();
-                unsettled.push(Sight { at: first + at, slot, decoded: *decoded });
-            }
+        let slots = wants_slots.then_some(slots);
+        let (names, quotes) = (&self.names[..], &mut self.quotes);
+        let mut watch = Watch {
+            owner,
+            packets,
+            first,
+            tags: &mut *tags,
+            names,
+            waits,
+            numbers,
+            unsettled,
+            quotes,
+            slots,
         };
-        tracker.burst(packets, see, |ended| books.end(ended, tier1, asker.as_mut(), waits));
+        tracker.burst_for(packets, &mut watch, |ended| books.end(ended, tier1, asker.as_mut(), waits));
         let unsettled = std::mem::take(&mut self.unsettled);
         let mut told = Told { tags, waits };
         for sight in &unsettled {
@@ -543,12 +560,13 @@ fn without_flow(why: NoFlow) -> Tag {
     Tag { packets: is_ip.into(), ..Tag::default() }
 }
 
+/// What is known of a flow, and nothing of a packet.
 #[inline(always)]
 fn tag(look: &Look, names: &[u32]) -> Tag {
     Tag {
         protocol: look.protocol(),
         master: look.master(),
-        packets: look.count,
+        packets: 0,
         confidence: look.confidence(),
         progress: look.progress(),
         name: look.details().and_then(|place| names.get(place as usize)).copied().unwrap_or(0),
