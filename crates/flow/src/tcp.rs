@@ -164,6 +164,10 @@ impl Tcp {
                 // Of an older connection, which the other end still has: its numbers are none of this one (RFC 9293, 3.5.1).
                 return true;
             }
+            if !is_back && flags & TcpFlags::RST != 0 && !self.is_within(direction, segment) {
+                // It ends that older connection at the other end, which has told its numbers.
+                return true;
+            }
         }
         let sequence_len =
             len + u32::from(flags & TcpFlags::SYN != 0) + u32::from(flags & TcpFlags::FIN != 0);

@@ -368,8 +368,14 @@ impl<V: Default> Tracker<V> {
         self.sweep(self.now_ns, SWEEP_PER_PACKET * looked_at, &mut ended);
     }
 
-    /// Ends flows that have timed out, so long after the last packet. [`Tracker::burst`] does this work by itself, a little for each packet; this is for times in
-    /// which few come, or none, and is to be called a hundred times a second.
+    /// The time of the last packet that was looked at.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Ends flows that have timed out, so long after the last packet that was looked at. [`Tracker::burst`] does this work by itself, a little for each packet; this is
+    /// for times in which few come, or none, and is to be called a hundred times a second.
     pub fn rest(&mut self, quiet_ns: u64, mut ended: impl FnMut(Ended<V>)) {
         if !self.table.is_empty() {
             self.sweep(self.now_ns.saturating_add(quiet_ns), SWEEP_AT_REST, &mut ended);

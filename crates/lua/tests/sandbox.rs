@@ -426,6 +426,30 @@ fn an_app_cannot_run_the_engine_inside_of_it() {
 
 /// Calls that C functions make, each of which takes some of the thread's stack. The smallest is that of a worker.
 #[test]
+fn what_calls_back_is_counted_whatever_it_changes() {
+    // What a later argument does to an earlier one.
+    run("local function f ()
+             local first = {}
+             local second = setmetatable({}, { __tostring = function ()
+                 setmetatable(first, { __tostring = f })
+                 return 'b'
+             end })
+             return ('%s%s'):format(first, second)
+         end
+         assert(f():find('^table: 0x%x+b$'), f())")
+    .unwrap_or_else(|failure| panic!("{failure}"));
+    // A call of the engine is over before another begins: a coroutine that goes on later would be as deep as where it was left.
+    run("local A = {}
+         function A:new () coroutine.yield() return setmetatable({}, { __index = A }) end
+         local c = config.new()
+         config.app(c, 'a', A)
+         local co = coroutine.create(function () engine.configure(c) end)
+         coroutine.resume(co)
+         assert(coroutine.status(co) == 'dead')")
+    .unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
 fn functions_that_call_back_without_end_raise_an_error() {
     for text in [
         "local s = ('x'):rep(10) local function f () return (s:gsub('x', f)) end f()",

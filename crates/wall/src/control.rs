@@ -16,8 +16,8 @@ use pflang::Filter;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 use wire::LinkType;
 use wire::layers::Layers;
 
@@ -66,6 +66,8 @@ pub enum Explained {
     Packet(Box<Evidence>, Arc<Policy>),
     /// None has come: the flows that it could belong to.
     Silent(FoundFlows),
+    /// Others have asked before, and were not done in time.
+    Busy,
 }
 
 #[derive(Debug)]
@@ -236,7 +238,9 @@ impl Control {
     /// flows that match.
     #[must_use]
     pub fn explain_next(&self, filters: Vec<Filter>, patience: Duration) -> Explained {
-        let _turn = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = Instant::now() + patience;
+        let Some(_turn) = self.turn(until) else { return Explained::Busy };
+        let patience = until.saturating_duration_since(Instant::now());
         let mut question = self.question();
         let found = vec![FoundFlows::default(); self.workers()];
         *question = Question { number: question.number + 1, filters, answer: None, found };
@@ -250,6 +254,18 @@ impl Control {
         match question.answer.take() {
             Some((evidence, policy)) => Explained::Packet(Box::new(evidence), policy),
             None => Explained::Silent(found.reduce(FoundFlows::and).unwrap_or_default()),
+        }
+    }
+
+    /// The right to ask, which one has at a time: what others take to wait is waited as well.
+    fn turn(&self, until: Instant) -> Option<MutexGuard<'_, ()>> {
+        loop {
+            match self.shared.turn.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() >= until => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
+            }
         }
     }
 

@@ -135,6 +135,8 @@ pub struct Running {
     now_ns: u64,
     /// When flows were looked at last that may have timed out, and when counts were told.
     rested_ns: u64,
+    /// The time of the last packet whose flow was looked at, and when that was.
+    looked_at: (u64, u64),
     told_ns: u64,
     /// Packets that wait, and when they were judged again last.
     holding: Holding,
@@ -259,6 +261,7 @@ impl Class for L7Wall {
             is_gone_told: false,
             now_ns: setup.now_ns,
             rested_ns: setup.now_ns,
+            looked_at: (0, setup.now_ns),
             told_ns: setup.now_ns,
             holding: Holding::default(),
             judged_again_ns: setup.now_ns,
@@ -301,11 +304,15 @@ impl App for Running {
 
     fn tick(&mut self, io: &mut Io<'_>) {
         self.take_policy();
-        let quiet_ns = io.now_ns.saturating_sub(self.now_ns);
-        let is_quiet = quiet_ns >= LISTEN_EVERY_NS;
+        let is_quiet = io.now_ns.saturating_sub(self.now_ns) >= LISTEN_EVERY_NS;
+        // Packets that are dropped without a look at flows say nothing of their time.
+        let looked_at = self.judge.spy().now_ns();
+        if looked_at != self.looked_at.0 {
+            self.looked_at = (looked_at, self.now_ns);
+        }
         if io.now_ns.saturating_sub(self.rested_ns) >= LISTEN_EVERY_NS {
             self.rested_ns = io.now_ns;
-            self.judge.spy_mut().rest(quiet_ns);
+            self.judge.spy_mut().rest(io.now_ns.saturating_sub(self.looked_at.1));
         }
         if is_quiet {
             self.judge.spy_mut().poll();

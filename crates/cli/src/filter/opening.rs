@@ -114,7 +114,7 @@ pub(super) fn stdout() -> Result<Patient, Failure> {
 /// Takes everything out of an output that is a file. Of FIFOs and devices nothing can be taken, nor need it be, and what is in standard output
 /// stays.
 pub(crate) fn empty(writer: &mut Writer<Patient>, path: &Path) -> Result<(), Failure> {
-    if writer.name() == STDOUT {
+    if is_stdout(path) {
         return Ok(());
     }
     let file = writer.sink_mut().file_mut();

@@ -126,9 +126,20 @@ fn looks_at(rule: &Rule) -> &'static str {
 /// A rule on one line.
 pub(super) fn written(policy: &Policy, rule: &Rule) -> String {
     let text = policy.text().get(rule.span.clone()).unwrap_or_default();
-    let words = text.lines().flat_map(|line| line.split("--").next().unwrap_or_default().split_whitespace());
+    let words = text.lines().flat_map(|line| without_comment(line).split_whitespace());
     let text = words.collect::<Vec<_>>().join(" ");
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A comment begins where no word goes on: `xn--p1ai` is a name.
+fn without_comment(line: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| {
+        let before = line[..*at].chars().next_back();
+        before.is_none_or(|c| {
+            !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.' | '-' | ':' | '*' | '/' | '@' | '$' | '\\')
+        })
+    };
+    line.match_indices("--").find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
 fn object(policy: &Policy, rule: &Rule) -> serde_json::Value {

@@ -24,15 +24,19 @@ pub(super) fn hold(device: &str) -> Result<Option<UnixListener>, Failure> {
     }
 }
 
-/// Whether whoever has the name is root or ourselves: it is free to anybody, who could keep walls from starting.
+/// Whether whoever has the name is root or ourselves: it is free to anybody, who could keep walls from starting. Where so many have asked that there is no room for
+/// another, it is taken to be one.
 fn is_held_by_a_wall(name: &str) -> bool {
-    let holder = || {
+    let holder = || -> rustix::io::Result<_> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-        connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?).ok()?;
-        socket_peercred(&socket).ok()
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+        socket_peercred(&socket)
     };
-    holder().is_some_and(|holder| holder.uid.is_root() || holder.uid == geteuid())
+    match holder() {
+        Ok(holder) => holder.uid.is_root() || holder.uid == geteuid(),
+        Err(error) => error == rustix::io::Errno::AGAIN,
+    }
 }
 
 #[cfg(test)]

@@ -126,9 +126,9 @@ pub(super) fn run(
     let workers = usize::from(args.workers);
     let eve = args.eve.as_ref().or(policy.settings().records.eve.as_ref());
     let control = Control::for_workers(Arc::clone(policy), workers, eve.is_some());
+    let _held = place.hold()?;
     let mut records = Records::open(eve, policy)?;
     let graph = place.graph(args, &control)?;
-    let _held = place.hold()?;
     let name = args.name.clone().unwrap_or_else(|| instances::name_after(&args.policy, "wall"));
     let counters = instances::counters(&name, terminal)?;
     let usual = Settings::with_counters(counters);

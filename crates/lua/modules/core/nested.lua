@@ -2,9 +2,8 @@
 -- which LuaJIT does not count: a program that goes on so would end the process. Here, such functions call back from Lua, which takes none of that
 -- stack, or they are counted.
 local native = require("core.native")
-local error, ipairs, rawget, select, tonumber, tostring, type, unpack, xpcall =
-   error, ipairs, rawget, select, tonumber, tostring, type, unpack, xpcall
-local getmetatable = debug.getmetatable
+local error, ipairs, select, tonumber, tostring, type, unpack, xpcall =
+   error, ipairs, select, tonumber, tostring, type, unpack, xpcall
 local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
 local create, resume = coroutine.create, coroutine.resume
@@ -29,6 +28,19 @@ function nested.try (f, ...)
    if outer >= MAX then return false, TOO_DEEP end
    depth = outer + 1
    return leave(outer, xpcall(f, native.on_error, ...))
+end
+
+-- The same, and nothing in it can yield: whoever goes on with a coroutine from elsewhere would be as deep as where it was left, and the engine half way through a
+-- change. LuaJIT lets no coroutine yield across a function of C that calls back.
+function nested.whole (f, ...)
+   local given, count, is_called = { ... }, select("#", ...), false
+   return nested.try(sort, { 1, 2 }, function ()
+      if not is_called then
+         is_called = true
+         f(unpack(given, 1, count))
+      end
+      return false
+   end)
 end
 
 function nested.resume (co, ...)
@@ -99,13 +111,12 @@ function nested.gsub (text, pattern, by, most)
    return concat(pieces), count
 end
 
--- A table that has `__tostring` is made text before.
+-- Tables are made text before, also those without `__tostring`: that of another could give them one meanwhile.
 function nested.format (how, ...)
    local given, count, has_changed = { ... }, select("#", ...), false
    for i = 1, count do
       local value = given[i]
-      local mt = type(value) == "table" and getmetatable(value)
-      if mt and rawget(mt, "__tostring") ~= nil then
+      if type(value) == "table" then
          given[i], has_changed = tostring(value), true
          if type(given[i]) ~= "string" then error("`__tostring` returns no text", 2) end
       end

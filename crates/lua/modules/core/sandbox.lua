@@ -315,7 +315,7 @@ end
 -- Calls a function of the engine, which runs and starts instances. Afterwards the same code runs as before, also if one of them has failed.
 local function run_engine (f, ...)
    local outer, outer_start = running, starting
-   local ok, why = nested.try(f, ...)
+   local ok, why = nested.whole(f, ...)
    running, starting = outer, outer_start
    if not ok then error(why, 0) end
 end

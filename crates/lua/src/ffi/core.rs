@@ -96,8 +96,8 @@ impl Core {
         let _ = fs::remove_file(&list);
         let free: *mut Freelist = map(&list, bytes, Mode::Create).map_err(refused(&list))?.cast();
         let held = fs::File::open(&list).map_err(refused(&list))?;
-        // Where there are no locks, the process id alone says that it lives.
-        let _ = held.try_lock();
+        // Whoever looks whether it is held has it for a moment only. Where there are no locks, the process id alone says that it lives.
+        let _ = held.lock();
         // SAFETY: it was mapped, of this size, a moment ago.
         unsafe { (*free).max = MAX_PACKETS as i32 };
         let shared = Shared {

@@ -2,6 +2,7 @@
 
 use super::Counts;
 use crate::policy::{Bucket, Policy, Rule};
+use crate::rules::Action;
 use std::collections::HashMap;
 
 /// For each rule of a policy, the number of that of the policy before it that is written the same. The n-th of equal ones goes on from the n-th.
@@ -10,18 +11,16 @@ pub(super) fn same_rules(before: &Policy, policy: &Policy) -> Vec<Option<usize>>
     if before.text() == policy.text() {
         return (0..policy.rules().len()).map(Some).collect();
     }
-    let mut known: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut known: HashMap<(&str, Action, Option<u32>, bool), Vec<usize>> = HashMap::new();
     for (at, rule) in before.rules().iter().enumerate().rev() {
-        known.entry(written(before, rule)).or_default().push(at);
+        known.entry(written(rule)).or_default().push(at);
     }
-    policy.rules().iter().map(|rule| known.get_mut(&written(policy, rule))?.pop()).collect()
+    policy.rules().iter().map(|rule| known.get_mut(&written(rule))?.pop()).collect()
 }
 
-/// A rule without its comments and line ends.
-fn written(policy: &Policy, rule: &Rule) -> String {
-    let text = policy.text().get(rule.span.clone()).unwrap_or_default();
-    let words = text.lines().flat_map(|line| line.split("--").next().unwrap_or_default().split_whitespace());
-    words.collect::<Vec<_>>().join(" ")
+/// What a rule says.
+fn written(rule: &Rule) -> (&str, Action, Option<u32>, bool) {
+    (&rule.written, rule.action, rule.mark, rule.log)
 }
 
 /// Limits keep what they have left, each of a rule that of the same place in the same rule.

@@ -336,6 +336,19 @@ fn rules_that_are_written_the_same_go_on() {
 }
 
 #[test]
+fn rules_go_on_from_those_that_say_the_same() {
+    let policy = |text: &str| Policy::read(&rules(text), Path::new("")).unwrap();
+    let before = policy(
+        "sni xn--a.example => accept\nsni xn--b.example => drop\n\
+         src host 10.0.0.1 => { udp => accept }\nsrc host 10.0.0.2 => { udp => accept; tcp => drop }",
+    );
+    let after = policy(
+        "sni xn--b.example => drop -- a comment\nsrc host 10.0.0.2 => { udp  => accept; tcp => drop(log) }",
+    );
+    assert_eq!(super::same::same_rules(&before, &after), [Some(1), Some(3), None]);
+}
+
+#[test]
 fn flows_that_find_the_table_full_are_refused_if_that_is_the_policy() {
     let text = |full: &str| {
         format!("rules = 'state {{new, established}} => accept'\nflows.max = 2\nfail.table_full = '{full}'")

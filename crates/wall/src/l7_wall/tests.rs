@@ -179,7 +179,7 @@ fn who_asks_about_packets_that_do_not_come_is_told_which_flows_are_known() {
         }
         match asked.join().unwrap() {
             Explained::Silent(found) => found,
-            Explained::Packet(evidence, _) => panic!("{evidence:?}"),
+            other => panic!("{other:?}"),
         }
     };
     for filter in ["host 10.0.0.9 and tcp port 8022", "src host 10.0.0.2", "tcp dst port 8022"] {

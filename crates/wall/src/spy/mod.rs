@@ -525,6 +525,11 @@ impl Spy {
         );
     }
 
+    /// The time of the last packet whose flow was looked at.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.tracker.now_ns()
+    }
+
     /// Ends flows that have timed out, so long after the last packet. As [`Tracker::rest`]; of captures, whose packets alone tell the time, nothing ends.
     pub fn rest(&mut self, quiet_ns: u64) {
         if self.waits {

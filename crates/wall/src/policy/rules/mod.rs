@@ -41,6 +41,8 @@ pub struct Rule {
     pub line: usize,
     /// Its test as a text of its own, without its verdict, and those around it.
     pub(crate) test: String,
+    /// The tests around it and its own as they were written, without comments.
+    pub(crate) written: String,
     /// Tests of the blocks before it that decide what enters them: a packet that comes to this rule has passed none.
     #[cfg(test)]
     pub(crate) passed: Vec<String>,
@@ -211,10 +213,17 @@ struct Writer<'a> {
     /// The limits of the test at hand.
     limits: Vec<usize>,
     /// The tests of the blocks that are open, and the limits in them.
-    around: Vec<(String, Vec<usize>)>,
+    around: Vec<Around>,
     /// By open block: the tests of those that are closed in it.
     #[cfg(test)]
     passed: Vec<Vec<String>>,
+}
+
+/// The test of a block that is open.
+struct Around {
+    test: String,
+    written: String,
+    limits: Vec<usize>,
 }
 
 impl Writer<'_> {
@@ -229,7 +238,7 @@ impl Writer<'_> {
             Line::Block { test } => {
                 let text = self.test(test);
                 let limits = std::mem::take(&mut self.limits);
-                self.around.push((text, limits));
+                self.around.push(Around { written: self.written(test), test: text, limits });
                 #[cfg(test)]
                 self.passed.push(Vec::new());
                 self.program.text.push_str(" => {\n");
@@ -256,22 +265,26 @@ impl Writer<'_> {
     /// The test of having entered so many blocks.
     #[cfg(test)]
     fn entered(&self, depth: usize) -> String {
-        let around = self.around[..depth].iter().filter(|(test, _)| test != "otherwise");
-        let tests: Vec<String> = around.map(|(test, _)| format!("({test})")).collect();
+        let around = self.around[..depth].iter().filter(|around| around.test != "otherwise");
+        let tests: Vec<String> = around.map(|around| format!("({})", around.test)).collect();
         if tests.is_empty() { "otherwise".to_owned() } else { tests.join(" and ") }
     }
 
     fn rule(&mut self, test: &Test, verdict: &Verdict, text: &str) -> Rule {
-        let mut limits: Vec<usize> = self.around.iter().flat_map(|(_, limits)| limits).copied().collect();
+        let mut limits: Vec<usize> = self.around.iter().flat_map(|around| &around.limits).copied().collect();
         limits.append(&mut self.limits);
-        let around = self.around.iter().map(|(test, _)| test.as_str());
+        let around = self.around.iter().map(|around| around.test.as_str());
         let tests: Vec<String> = around
             .chain([text])
             .filter(|test| *test != "otherwise")
             .map(|test| format!("({test})"))
             .collect();
         let span = self.known.place(&(test.span.start..verdict.span.end));
+        let mut written: String =
+            self.around.iter().flat_map(|around| [around.written.as_str(), " => "]).collect();
+        written += &self.written(test);
         Rule {
+            written,
             #[cfg(test)]
             passed: self.passed.concat(),
             #[cfg(test)]
@@ -294,15 +307,18 @@ impl Writer<'_> {
         self.counted.1
     }
 
+    /// A test as it was written, without comments.
+    fn written(&self, test: &Test) -> String {
+        let words = test.parts.iter().map(|part| &self.source[part.span()]);
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// Writes a test, and gives what was written.
     fn test(&mut self, test: &Test) -> String {
         let begin = self.program.text.len();
         let mut last_end = test.span.start;
         for part in &test.parts {
-            let span = match part {
-                Part::Token(span) | Part::Word { span, .. } | Part::Set { span, .. } => span.clone(),
-                Part::Member { name } => name.start - 1..name.end,
-            };
+            let span = part.span();
             if span.start > last_end {
                 self.program.text.push(' ');
             }

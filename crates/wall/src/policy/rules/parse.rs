@@ -62,6 +62,15 @@ pub(super) enum Part {
     Member { name: Range<usize> },
 }
 
+impl Part {
+    pub(super) fn span(&self) -> Range<usize> {
+        match self {
+            Part::Token(span) | Part::Word { span, .. } | Part::Set { span, .. } => span.clone(),
+            Part::Member { name } => name.start - 1..name.end,
+        }
+    }
+}
+
 /// A test of the wall's own. Each range is a name as written.
 #[derive(Clone, Debug)]
 pub(super) enum Word {
