@@ -47,7 +47,7 @@ use kept::{CacheableFlows, FlowVerdicts};
 use look::PacketToJudge;
 use memo::{Facts, Memo};
 use names::NameTable;
-use same::{keep_limits, same_rules};
+use same::{SameRules, keep_limits, same_rules};
 use state::States;
 use std::sync::Arc;
 use wire::LinkType;
@@ -131,7 +131,7 @@ pub struct Prepared {
     /// Limits, which workers share.
     limits: Arc<[Bucket]>,
     /// The policy before it, if that is known, and what goes on of that.
-    before: Option<(Arc<Policy>, Arc<[Option<usize>]>)>,
+    before: Option<(Arc<Policy>, SameRules)>,
 }
 
 /// Programs, and what they have answered.
@@ -340,7 +340,7 @@ impl Judge {
     pub fn set_prepared(&mut self, prepared: Prepared) {
         let Prepared { policy, programs, names, limits, before } = prepared;
         let same = before.filter(|(before, _)| Arc::ptr_eq(before, &self.policy));
-        let same: Arc<[Option<usize>]> = match same {
+        let same: SameRules = match same {
             Some((_, same)) => same,
             None => same_rules(&self.policy, &policy).into(),
         };

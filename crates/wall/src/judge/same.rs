@@ -4,6 +4,10 @@ use super::Counts;
 use crate::policy::{Bucket, Policy, Rule};
 use crate::rules::Action;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+/// As [`same_rules`] says.
+pub(super) type SameRules = Arc<[Option<usize>]>;
 
 /// For each rule of a policy, the number of that of the policy before it that is written the same. The n-th of equal ones goes on from the n-th.
 pub(super) fn same_rules(before: &Policy, policy: &Policy) -> Vec<Option<usize>> {
