@@ -90,7 +90,11 @@ pub(super) fn answer(request: &Value, control: &Control) -> Value {
     let (evidence, policy) = match control.explain_next(filters, wait) {
         Explained::Packet(evidence, policy) => (evidence, policy),
         Explained::Silent(found) => return of_flows(&found, wait),
-        Explained::Busy => return control::error("others have asked for packets before: ask again later"),
+        Explained::Busy => {
+            return control::error(
+                "others ask this wall why as well, and wait for their packets: ask again later",
+            );
+        }
     };
     match (object(&evidence, &policy, None), in_words(&evidence, &policy, None)) {
         (Ok(mut object), Ok(text)) => {
