@@ -217,6 +217,32 @@ macro_rules! each {
     }};
 }
 
+/// The answers of all parts about numbers in columns: a name is a column on the left, and its numbers of a part on the right.
+macro_rules! each_of {
+    ($machine:ident, $parts:ident, [$($column:ident),+] => $answer:expr) => {{
+        $(let $column = $machine.column($column);)+
+        each!($parts, i => {
+            $(let $column = &$column[i];)+
+            $answer
+        })
+    }};
+}
+
+/// Questions about columns, each with the numbers that it compares them with, which `$splat` brings into all lanes of a register.
+macro_rules! questions {
+    ($splat:ident: $($name:ident($($column:ident),+ $(; $($number:ident),+)?) => $answer:expr;)+) => {$(
+        #[inline(always)]
+        fn $name(self, $($column: &Numbers,)+ $($($number: u32),+)?) -> u64 {
+            // SAFETY: `self` is proof of the instructions.
+            unsafe {
+                $($(let $number = $splat($number as i32);)+)?
+                $answer
+            }
+        }
+    )+};
+}
+pub(super) use questions;
+
 /// Reads packets of a part, if any are there.
 ///
 /// PERF: where all are there, which a branch foretells, a fetch does not wait for the answers before it.
@@ -428,46 +454,19 @@ impl Machine {
 
     #[inline(always)]
     fn ask<L: Lanes>(&self, isa: L, parts: usize, test: Test) -> [u64; PARTS] {
+        let captured = CAPTURED;
         match test {
-            Test::Equal { a, k } => {
-                let a = self.column(a);
-                each!(parts, i => isa.equal(&a[i], k))
-            }
-            Test::EqualMasked { a, mask, k } => {
-                let a = self.column(a);
-                each!(parts, i => isa.equal_masked(&a[i], mask, k))
-            }
-            Test::Any { a, mask } => {
-                let a = self.column(a);
-                each!(parts, i => isa.any(&a[i], mask))
-            }
-            Test::Below { a, k } => {
-                let a = self.column(a);
-                each!(parts, i => isa.below(&a[i], k))
-            }
-            Test::Above { a, k } => {
-                let a = self.column(a);
-                each!(parts, i => isa.above(&a[i], k))
-            }
-            Test::EqualColumns { a, b } => {
-                let [a, b] = [a, b].map(|column| self.column(column));
-                each!(parts, i => isa.equal_columns(&a[i], &b[i]))
-            }
-            Test::BelowColumns { a, b } => {
-                let [a, b] = [a, b].map(|column| self.column(column));
-                each!(parts, i => isa.below_columns(&a[i], &b[i]))
-            }
-            Test::AnyColumns { a, b } => {
-                let [a, b] = [a, b].map(|column| self.column(column));
-                each!(parts, i => isa.any_columns(&a[i], &b[i]))
-            }
-            Test::Captured { end } => {
-                let captured = self.column(CAPTURED);
-                each!(parts, i => !isa.below(&captured[i], end))
-            }
+            Test::Equal { a, k } => each_of!(self, parts, [a] => isa.equal(a, k)),
+            Test::EqualMasked { a, mask, k } => each_of!(self, parts, [a] => isa.equal_masked(a, mask, k)),
+            Test::Any { a, mask } => each_of!(self, parts, [a] => isa.any(a, mask)),
+            Test::Below { a, k } => each_of!(self, parts, [a] => isa.below(a, k)),
+            Test::Above { a, k } => each_of!(self, parts, [a] => isa.above(a, k)),
+            Test::EqualColumns { a, b } => each_of!(self, parts, [a, b] => isa.equal_columns(a, b)),
+            Test::BelowColumns { a, b } => each_of!(self, parts, [a, b] => isa.below_columns(a, b)),
+            Test::AnyColumns { a, b } => each_of!(self, parts, [a, b] => isa.any_columns(a, b)),
+            Test::Captured { end } => each_of!(self, parts, [captured] => !isa.below(captured, end)),
             Test::Bounds { base, end } => {
-                let [captured, base] = [CAPTURED, base].map(|column| self.column(column));
-                each!(parts, i => isa.bounds(&captured[i], &base[i], end))
+                each_of!(self, parts, [captured, base] => isa.bounds(captured, base, end))
             }
         }
     }

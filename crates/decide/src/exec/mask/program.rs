@@ -116,50 +116,26 @@ pub(super) struct Bits {
 /// A question about each packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
-    Equal {
-        a: Column,
-        k: u32,
-    },
+    /// `a == k`
+    Equal { a: Column, k: u32 },
     /// `a & mask == k`
-    EqualMasked {
-        a: Column,
-        mask: u32,
-        k: u32,
-    },
+    EqualMasked { a: Column, mask: u32, k: u32 },
     /// `a & mask != 0`
-    Any {
-        a: Column,
-        mask: u32,
-    },
-    Below {
-        a: Column,
-        k: u32,
-    },
-    Above {
-        a: Column,
-        k: u32,
-    },
-    EqualColumns {
-        a: Column,
-        b: Column,
-    },
-    BelowColumns {
-        a: Column,
-        b: Column,
-    },
-    AnyColumns {
-        a: Column,
-        b: Column,
-    },
+    Any { a: Column, mask: u32 },
+    /// `a < k`
+    Below { a: Column, k: u32 },
+    /// `a > k`
+    Above { a: Column, k: u32 },
+    /// `a == b`
+    EqualColumns { a: Column, b: Column },
+    /// `a < b`
+    BelowColumns { a: Column, b: Column },
+    /// `a & b != 0`
+    AnyColumns { a: Column, b: Column },
     /// `end <= captured`
-    Captured {
-        end: u32,
-    },
+    Captured { end: u32 },
     /// `base + end <= captured`, without wrap-around
-    Bounds {
-        base: Column,
-        end: u32,
-    },
+    Bounds { base: Column, end: u32 },
 }
 
 /// Disjoint ranges in ascending order, and where each leads.

@@ -17,6 +17,7 @@ use super::program::{
 };
 use super::window::{Fetches, Field, Pair, Wanted, Window};
 use crate::ir::dominators::Dominators;
+use crate::ir::print::operands;
 use crate::ir::verify::Verified;
 use crate::ir::{self, BinOp, CmpOp, Cond, Graph, Node, NodeId, Value, ValueId};
 use crate::target::lir::layout::{Layout, layout};
@@ -602,11 +603,7 @@ fn inputs(graph: &Graph, layout: &Layout) -> (Vec<(Column, u32)>, u16) {
 fn users(graph: &Graph, layout: &Layout) -> Vec<Vec<NodeId>> {
     let mut users: Vec<Vec<NodeId>> = vec![Vec::new(); graph.pool.value_count()];
     for &node in &layout.order {
-        let mut pending: Vec<ValueId> = match graph.node(node) {
-            Node::Leaf(_) => continue,
-            Node::Branch { cond, .. } => graph.pool.cond_operands(*cond).collect(),
-            Node::Switch(switch) => vec![switch.value],
-        };
+        let mut pending = operands(graph, node);
         while let Some(value) = pending.pop() {
             if users[value.index()].last() != Some(&node) {
                 users[value.index()].push(node);

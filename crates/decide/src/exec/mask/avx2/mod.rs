@@ -4,7 +4,7 @@
 mod loads;
 
 use super::glance::Glance;
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts};
+use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts, questions};
 use super::program::MaskProgram;
 use crate::exec::Packet;
 use std::arch::x86_64::*;
@@ -239,83 +239,23 @@ impl Lanes for Avx2 {
         }
     }
 
-    #[inline(always)]
-    fn equal(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm256_set1_epi32(k as i32);
-            mask!(g => _mm256_cmpeq_epi32(load(a, g), k))
-        }
-    }
-
-    #[inline(always)]
-    fn equal_masked(self, a: &Numbers, bits: u32, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let (bits, k) = (_mm256_set1_epi32(bits as i32), _mm256_set1_epi32(k as i32));
-            mask!(g => _mm256_cmpeq_epi32(_mm256_and_si256(load(a, g), bits), k))
-        }
-    }
-
-    #[inline(always)]
-    fn below(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm256_set1_epi32(k as i32);
-            !mask!(g => at_least(load(a, g), k))
-        }
-    }
-
-    #[inline(always)]
-    fn above(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm256_set1_epi32(k as i32);
-            !mask!(g => at_least(k, load(a, g)))
-        }
-    }
-
-    #[inline(always)]
-    fn in_range(self, a: &Numbers, low: u32, span: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let (low, span) = (_mm256_set1_epi32(low as i32), _mm256_set1_epi32(span as i32));
-            mask!(g => at_least(span, _mm256_sub_epi32(load(a, g), low)))
-        }
-    }
-
-    #[inline(always)]
-    fn equal_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe { mask!(g => _mm256_cmpeq_epi32(load(a, g), load(b, g))) }
-    }
-
-    #[inline(always)]
-    fn below_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe { !mask!(g => at_least(load(a, g), load(b, g))) }
-    }
-
-    #[inline(always)]
-    fn any_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
+    questions! { _mm256_set1_epi32:
+        equal(a; k) => mask!(g => _mm256_cmpeq_epi32(load(a, g), k));
+        equal_masked(a; bits, k) => mask!(g => _mm256_cmpeq_epi32(_mm256_and_si256(load(a, g), bits), k));
+        below(a; k) => !mask!(g => at_least(load(a, g), k));
+        above(a; k) => !mask!(g => at_least(k, load(a, g)));
+        in_range(a; low, span) => mask!(g => at_least(span, _mm256_sub_epi32(load(a, g), low)));
+        equal_columns(a, b) => mask!(g => _mm256_cmpeq_epi32(load(a, g), load(b, g)));
+        below_columns(a, b) => !mask!(g => at_least(load(a, g), load(b, g)));
+        any_columns(a, b) => {
             let zero = _mm256_setzero_si256();
             !mask!(g => _mm256_cmpeq_epi32(_mm256_and_si256(load(a, g), load(b, g)), zero))
-        }
-    }
-
-    #[inline(always)]
-    fn bounds(self, captured: &Numbers, base: &Numbers, end: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let end = _mm256_set1_epi32(end as i32);
-            mask!(g => {
-                let base = load(base, g);
-                let sum = _mm256_add_epi32(base, end);
-                _mm256_and_si256(at_least(sum, base), at_least(load(captured, g), sum))
-            })
-        }
+        };
+        bounds(captured, base; end) => mask!(g => {
+            let base = load(base, g);
+            let sum = _mm256_add_epi32(base, end);
+            _mm256_and_si256(at_least(sum, base), at_least(load(captured, g), sum))
+        });
     }
 }
 

@@ -5,7 +5,7 @@ mod loads;
 mod registers;
 
 use super::glance::Glance;
-use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts};
+use super::machine::{LANES, Lanes, Machine, Numbers, PARTS, Place, Starts, questions};
 use super::program::MaskProgram;
 use crate::exec::Packet;
 use registers::{load, store};
@@ -292,89 +292,21 @@ impl<const GATHERS: bool> Lanes for Avx512<GATHERS> {
         }
     }
 
-    #[inline(always)]
-    fn equal(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm512_set1_epi32(k as i32);
-            mask!(g => _mm512_cmpeq_epi32_mask(load(a, g), k))
-        }
-    }
-
-    #[inline(always)]
-    fn equal_masked(self, a: &Numbers, bits: u32, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let (bits, k) = (_mm512_set1_epi32(bits as i32), _mm512_set1_epi32(k as i32));
-            mask!(g => _mm512_cmpeq_epi32_mask(_mm512_and_si512(load(a, g), bits), k))
-        }
-    }
-
-    #[inline(always)]
-    fn any(self, a: &Numbers, bits: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let bits = _mm512_set1_epi32(bits as i32);
-            mask!(g => _mm512_test_epi32_mask(load(a, g), bits))
-        }
-    }
-
-    #[inline(always)]
-    fn below(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm512_set1_epi32(k as i32);
-            mask!(g => _mm512_cmplt_epu32_mask(load(a, g), k))
-        }
-    }
-
-    #[inline(always)]
-    fn above(self, a: &Numbers, k: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let k = _mm512_set1_epi32(k as i32);
-            mask!(g => _mm512_cmpgt_epu32_mask(load(a, g), k))
-        }
-    }
-
-    #[inline(always)]
-    fn in_range(self, a: &Numbers, low: u32, span: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let (low, span) = (_mm512_set1_epi32(low as i32), _mm512_set1_epi32(span as i32));
-            mask!(g => _mm512_cmple_epu32_mask(_mm512_sub_epi32(load(a, g), low), span))
-        }
-    }
-
-    #[inline(always)]
-    fn equal_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe { mask!(g => _mm512_cmpeq_epi32_mask(load(a, g), load(b, g))) }
-    }
-
-    #[inline(always)]
-    fn below_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe { mask!(g => _mm512_cmplt_epu32_mask(load(a, g), load(b, g))) }
-    }
-
-    #[inline(always)]
-    fn any_columns(self, a: &Numbers, b: &Numbers) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe { mask!(g => _mm512_test_epi32_mask(load(a, g), load(b, g))) }
-    }
-
-    #[inline(always)]
-    fn bounds(self, captured: &Numbers, base: &Numbers, end: u32) -> u64 {
-        // SAFETY: `self` is proof of the instructions.
-        unsafe {
-            let end = _mm512_set1_epi32(end as i32);
-            mask!(g => {
-                let base = load(base, g);
-                let sum = _mm512_add_epi32(base, end);
-                let whole = _mm512_cmpge_epu32_mask(sum, base);
-                _mm512_mask_cmple_epu32_mask(whole, sum, load(captured, g))
-            })
-        }
+    questions! { _mm512_set1_epi32:
+        equal(a; k) => mask!(g => _mm512_cmpeq_epi32_mask(load(a, g), k));
+        equal_masked(a; bits, k) => mask!(g => _mm512_cmpeq_epi32_mask(_mm512_and_si512(load(a, g), bits), k));
+        any(a; bits) => mask!(g => _mm512_test_epi32_mask(load(a, g), bits));
+        below(a; k) => mask!(g => _mm512_cmplt_epu32_mask(load(a, g), k));
+        above(a; k) => mask!(g => _mm512_cmpgt_epu32_mask(load(a, g), k));
+        in_range(a; low, span) => mask!(g => _mm512_cmple_epu32_mask(_mm512_sub_epi32(load(a, g), low), span));
+        equal_columns(a, b) => mask!(g => _mm512_cmpeq_epi32_mask(load(a, g), load(b, g)));
+        below_columns(a, b) => mask!(g => _mm512_cmplt_epu32_mask(load(a, g), load(b, g)));
+        any_columns(a, b) => mask!(g => _mm512_test_epi32_mask(load(a, g), load(b, g)));
+        bounds(captured, base; end) => mask!(g => {
+            let base = load(base, g);
+            let sum = _mm512_add_epi32(base, end);
+            let whole = _mm512_cmpge_epu32_mask(sum, base);
+            _mm512_mask_cmple_epu32_mask(whole, sum, load(captured, g))
+        });
     }
 }
