@@ -9,16 +9,9 @@ use super::pool::{Cond, CondId, Pool, Value, ValueId, pair};
 use crate::filled::filled;
 use crate::span::Span;
 
-/// Index of a [`Node`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    /// As an index into a side table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// Index of a [`Node`].
+    NodeId
 }
 
 /// The leaf number that rejects.

@@ -145,8 +145,8 @@ impl<'g> Interp<'g> {
     }
 }
 
-/// The number at a place of a packet.
-pub(crate) fn load(data: &[u8], at: usize, size: Size, order: Order) -> u32 {
+/// The number at a place of a packet, which is inside of it.
+pub fn load(data: &[u8], at: usize, size: Size, order: Order) -> u32 {
     let bytes = &data[at..at + size.bytes() as usize];
     let shift_in = |x, byte: &u8| x << 8 | u32::from(*byte);
     match order {

@@ -1,6 +1,23 @@
 //! The intermediate forms, both over pure values: the tree of tests that lowering makes, and the decision graph that is built
 //! from it. `anf` and `ssa` are views of the graph, never a third form.
 
+/// A type of indices into a table of one kind of thing.
+macro_rules! index_type {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index into a side table.
+            #[inline]
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
 pub(crate) mod ancestry;
 pub mod anf;
 pub mod build;

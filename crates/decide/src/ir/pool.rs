@@ -8,28 +8,14 @@ use super::interner::Interner;
 use super::members::{Members, WORDS_MAX};
 use std::sync::Arc;
 
-/// Index of a [`Value`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueId(pub u32);
-
-/// Index of a [`Cond`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CondId(pub u32);
-
-impl ValueId {
-    /// As an index into a side table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// Index of a [`Value`].
+    ValueId
 }
 
-impl CondId {
-    /// As an index into a side table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// Index of a [`Cond`].
+    CondId
 }
 
 /// A pure 32-bit unsigned value. Arithmetic wraps.
@@ -124,6 +110,22 @@ impl BinOp {
     #[inline]
     pub fn commutes(self) -> bool {
         matches!(self, BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor)
+    }
+
+    /// The sign for it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinOp::Add => "+",
+            BinOp::Sub => "-",
+            BinOp::Mul => "*",
+            BinOp::Div => "/",
+            BinOp::Mod => "%",
+            BinOp::And => "&",
+            BinOp::Or => "|",
+            BinOp::Xor => "^",
+            BinOp::Shl => "<<",
+            BinOp::Shr => ">>",
+        }
     }
 
     /// The result for constants; `None` for a zero divisor.

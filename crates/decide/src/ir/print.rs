@@ -297,7 +297,8 @@ impl<'p> Exprs<'p> {
                     (BinOp::And | BinOp::Or | BinOp::Xor, Some(k)) => Piece::Number(format!("{k:#x}")),
                     _ => Piece::Operand(b),
                 };
-                todo.extend([right, Piece::Text(operator(op)), Piece::Operand(a)]);
+                let [space, sign] = [" ", op.symbol()].map(Piece::Text);
+                todo.extend([right, Piece::Text(" "), sign, space, Piece::Operand(a)]);
             }
         }
     }
@@ -409,20 +410,5 @@ fn load_name(size: Size, order: Order) -> &'static str {
         (Size::B4, Order::Network) => "be32[",
         (Size::B2, Order::Little) => "le16[",
         (Size::B4, Order::Little) => "le32[",
-    }
-}
-
-fn operator(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => " + ",
-        BinOp::Sub => " - ",
-        BinOp::Mul => " * ",
-        BinOp::Div => " / ",
-        BinOp::Mod => " % ",
-        BinOp::And => " & ",
-        BinOp::Or => " | ",
-        BinOp::Xor => " ^ ",
-        BinOp::Shl => " << ",
-        BinOp::Shr => " >> ",
     }
 }

@@ -8,16 +8,9 @@
 use super::{CmpOp, Cond, CondId, Pool, Spans, ValueId};
 use crate::span::Span;
 
-/// Index of a [`TreeNode`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TreeId(pub u32);
-
-impl TreeId {
-    /// As an index into a side table.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+index_type! {
+    /// Index of a [`TreeNode`].
+    TreeId
 }
 
 /// One operator or test.
@@ -90,9 +83,10 @@ impl Clause {
     }
 }
 
-/// Index of a [`Set`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SetId(pub u32);
+index_type! {
+    /// Index of a [`Set`].
+    SetId
+}
 
 /// Constants that many tests of one value compare it with.
 #[derive(Clone, Debug)]
@@ -145,16 +139,14 @@ impl Tree {
     /// A test of a condition.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let nine = tree.pool.constant(9);
     /// let below = tree.test(Cond::Cmp(CmpOp::Lt, first, nine));
-    /// assert_eq!(leaf(tree, below, &[8]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(below, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[8], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn test(&mut self, cond: Cond) -> TreeId {
@@ -165,15 +157,13 @@ impl Tree {
     /// `value == k`.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let is_nine = tree.equals(first, 9);
-    /// assert_eq!(leaf(tree, is_nine, &[9]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(is_nine, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[9], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn equals(&mut self, value: ValueId, k: u32) -> TreeId {
@@ -184,15 +174,13 @@ impl Tree {
     /// `value & mask != 0`.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let is_odd = tree.has_bits(first, 1);
-    /// assert_eq!(leaf(tree, is_odd, &[9]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(is_odd, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[9], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn has_bits(&mut self, value: ValueId, mask: u32) -> TreeId {
@@ -203,15 +191,13 @@ impl Tree {
     /// Whether a value lies in one of these inclusive ranges, which are disjoint and ascend.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let is_in = tree.is_in(first, vec![(0, 3), (7, 7)]);
-    /// assert_eq!(leaf(tree, is_in, &[7]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(is_in, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[7], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     ///
     /// # Panics
@@ -227,16 +213,14 @@ impl Tree {
     /// All of these, in this order; true for none.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let (odd, six) = (tree.has_bits(first, 1), tree.has_bits(first, 6));
     /// let both = tree.all(&[odd, six]);
-    /// assert_eq!(leaf(tree, both, &[3]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(both, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[3], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn all(&mut self, operands: &[TreeId]) -> TreeId {
@@ -246,16 +230,14 @@ impl Tree {
     /// Any of these, tried in this order; false for none.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let (two, three) = (tree.equals(first, 2), tree.equals(first, 3));
     /// let either = tree.any(&[two, three]);
-    /// assert_eq!(leaf(tree, either, &[3]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(either, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[3], 1), 1);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn any(&mut self, operands: &[TreeId]) -> TreeId {
@@ -275,18 +257,16 @@ impl Tree {
     /// Not this.
     ///
     /// ```
-    /// # use decide::{CmpOp, Cond, Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let first = tree.pool.at(0, Size::B1);
     /// let two = tree.equals(first, 2);
     /// let other = tree.not(two);
-    /// assert_eq!(leaf(tree.clone(), other, &[3]), 1);
+    /// let decision: Decision = Decision::of_tree(tree, vec![(other, 1)], &Options::default())?;
+    /// assert_eq!(decision.leaf(&[3], 1), 1);
     /// // A packet that ends before the byte is rejected, whatever the question.
-    /// assert_eq!(leaf(tree, other, &[]), 0);
+    /// assert_eq!(decision.leaf(&[], 0), 0);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn not(&mut self, operand: TreeId) -> TreeId {
@@ -297,11 +277,7 @@ impl Tree {
     /// zero divisor does not reject the packet.
     ///
     /// ```
-    /// # use decide::{Decision, Options, Size, Tree, TreeId};
-    /// # fn leaf(tree: Tree, root: TreeId, packet: &[u8]) -> u32 {
-    /// #     let decision: Decision = Decision::of_tree(tree, vec![(root, 1)], &Options::default()).unwrap();
-    /// #     decision.leaf(packet, packet.len() as u32)
-    /// # }
+    /// # use decide::{Decision, Options, Size, Tree};
     /// let mut tree = Tree::default();
     /// let far = tree.pool.at(9, Size::B1);
     /// let two = tree.equals(far, 2);
@@ -310,8 +286,10 @@ impl Tree {
     /// let inside = tree.tried(other);
     /// let tried = tree.tried(two);
     /// let around = tree.not(tried);
-    /// assert_eq!(leaf(tree.clone(), inside, &[]), 0);
-    /// assert_eq!(leaf(tree, around, &[]), 1);
+    /// let roots = vec![(inside, 1), (around, 2)];
+    /// let decision: Decision = Decision::of_tree(tree, roots, &Options::default())?;
+    /// assert_eq!(decision.leaf(&[], 0), 2);
+    /// # Ok::<(), decide::Error>(())
     /// ```
     #[inline]
     pub fn tried(&mut self, operand: TreeId) -> TreeId {
@@ -334,7 +312,7 @@ impl Tree {
     /// The item of an id.
     #[inline]
     pub fn set(&self, id: SetId) -> &Set {
-        &self.sets[id.0 as usize]
+        &self.sets[id.index()]
     }
 
     /// The item of an id.

@@ -124,14 +124,10 @@ impl<'p> Live<'p> {
         for id in (0..tree.len() as u32).rev().map(TreeId) {
             match tree.node(id) {
                 _ if !reached[id.index()] => {}
-                TreeNode::True | TreeNode::False => {}
                 TreeNode::Test(cond) => live.look_at(tree.pool.cond_operands(cond)),
                 TreeNode::In(set) => live.look_at([tree.set(set).value]),
                 TreeNode::Eval(value) => live.look_at([value]),
-                TreeNode::And(a, b) | TreeNode::Or(a, b) => {
-                    [a, b].iter().for_each(|operand| reached[operand.index()] = true);
-                }
-                TreeNode::Not(a) | TreeNode::Try(a) => reached[a.index()] = true,
+                _ => tree.operands(id).for_each(|operand| reached[operand.index()] = true),
             }
         }
         live

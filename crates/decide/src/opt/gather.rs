@@ -212,12 +212,7 @@ impl Gatherer<'_> {
     }
 
     fn splits_below(&self, id: TreeId) -> u8 {
-        let at = |operand: TreeId| self.splits[operand.index()];
-        match self.tree.node(id) {
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => at(a).max(at(b)),
-            TreeNode::Not(a) | TreeNode::Try(a) => at(a),
-            _ => 0,
-        }
+        self.tree.operands(id).map(|operand| self.splits[operand.index()]).max().unwrap_or(0)
     }
 
     /// The terms of a list, where those of one kind are one.
@@ -365,11 +360,7 @@ fn term_nodes(tree: &Tree, term: TreeId) -> Vec<TreeId> {
     let mut at = 0;
     while let Some(&id) = nodes.get(at) {
         at += 1;
-        match tree.node(id) {
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => nodes.extend([a, b]),
-            TreeNode::Not(a) | TreeNode::Try(a) => nodes.push(a),
-            _ => {}
-        }
+        nodes.extend(tree.operands(id));
     }
     nodes
 }

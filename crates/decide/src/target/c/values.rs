@@ -293,24 +293,14 @@ impl<'g> Values<'g> {
                 format!("inputs[{slot}]")
             }
             Value::Load { base, offset, size, order } => self.load(base, offset, size, order),
+            Value::Op(op @ (BinOp::Shl | BinOp::Shr), a, b) => self.shift(op, a, b),
             Value::Op(op, a, b) => {
                 let k = self.pool.as_const(b);
-                let sign = match op {
-                    BinOp::Shl | BinOp::Shr => return self.shift(op, a, b),
-                    BinOp::Add => "+",
-                    BinOp::Sub => "-",
-                    BinOp::Mul => "*",
-                    BinOp::Div => "/",
-                    BinOp::Mod => "%",
-                    BinOp::And => "&",
-                    BinOp::Or => "|",
-                    BinOp::Xor => "^",
-                };
                 let right = match (op, k) {
                     (BinOp::And | BinOp::Or | BinOp::Xor, Some(k)) => format!("{k:#x}u"),
                     _ => self.operand(b),
                 };
-                format!("{} {sign} {right}", self.operand_as(a, k.is_none()))
+                format!("{} {} {right}", self.operand_as(a, k.is_none()), op.symbol())
             }
         }
     }

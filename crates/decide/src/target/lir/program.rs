@@ -8,8 +8,7 @@
 //! is live at most from its first definition to its last use, counted along the list.
 //! INVARIANT: an instruction reads its operands before it writes its result.
 
-use crate::ir::Members;
-use crate::ir::{BinOp, NodeId, Order, Size};
+use crate::ir::{BinOp, Members, NodeId, Order, Size};
 use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
@@ -97,118 +96,46 @@ pub enum Operand<R> {
     Const(u32),
 }
 
-/// One step.
+/// One step. What it computes goes to `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Inst<R> {
     /// A constant.
-    Const {
-        /// Where it goes.
-        dst: R,
-        /// What.
-        k: u32,
-    },
+    Const { dst: R, k: u32 },
     /// A number of the caller's row.
-    Input {
-        /// Where it goes.
-        dst: R,
-        /// Its place in the row.
-        slot: u32,
-    },
+    Input { dst: R, slot: u32 },
     /// Bytes of the packet.
-    Load {
-        /// Where they go.
-        dst: R,
-        /// Where they are.
-        at: Address<R>,
-        /// How many.
-        size: Size,
-        /// How they become a number.
-        order: Order,
-    },
+    Load { dst: R, at: Address<R>, size: Size, order: Order },
     /// Arithmetic.
-    Op {
-        /// The operator.
-        op: BinOp,
-        /// Where the result goes.
-        dst: R,
-        /// Left.
-        a: R,
-        /// Right.
-        b: Operand<R>,
-    },
-    /// 1 where the test holds, else 0.
-    Set {
-        /// Where the number goes.
-        dst: R,
-        /// The question.
-        test: Test<R>,
-        /// Whether it is the other way round.
-        negated: bool,
-    },
-    /// Hands a number out to the caller.
-    Store {
-        /// Its place in the caller's memory.
-        at: u32,
-        /// The number.
-        src: Operand<R>,
-    },
+    Op { op: BinOp, dst: R, a: R, b: Operand<R> },
+    /// 1 where the test holds (or, negated, does not), else 0.
+    Set { dst: R, test: Test<R>, negated: bool },
+    /// Hands a number out, at this place in the caller's memory.
+    Store { at: u32, src: Operand<R> },
     /// Puts a number in its place of the row that a set is called with.
-    Word {
-        /// Its place.
-        at: u32,
-        /// The number.
-        src: R,
-    },
+    Word { at: u32, src: R },
     /// 1 where the row is in a [`Table::Members`], else 0.
-    Ask {
-        /// Where the number goes.
-        dst: R,
-        /// The set.
-        table: TableId,
-    },
+    Ask { dst: R, table: TableId },
     /// Where a key lies in a [`Table::Cuckoo`] or [`Table::Rank`].
-    Locate {
-        /// Where the index goes.
-        dst: R,
-        /// The value that is looked up.
-        key: R,
-        /// In which table.
-        table: TableId,
-    },
+    Locate { dst: R, key: R, table: TableId },
 }
 
 /// How a block ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Exit<R> {
     /// The answer.
     Leaf(u32),
     /// On.
     Jump(Label),
     /// `then` where the test holds, else `els`.
-    Branch {
-        /// The question.
-        test: Test<R>,
-        /// Where yes leads.
-        then: Label,
-        /// Where no leads.
-        els: Label,
-    },
+    Branch { test: Test<R>, then: Label, els: Label },
     /// The answer is this number, 0 or 1.
     Flag(R),
     /// To an entry of a [`Table::Targets`].
-    Dispatch {
-        /// Which entry.
-        index: R,
-        /// Of which table.
-        table: TableId,
-    },
+    Dispatch { index: R, table: TableId },
     /// The answer is an entry of a [`Table::Answers`].
-    Answer {
-        /// Which entry.
-        index: R,
-        /// Of which table.
-        table: TableId,
-    },
+    Answer { index: R, table: TableId },
 }
 
 /// How two unsigned numbers compare.
@@ -385,7 +312,7 @@ impl<R: Display> Display for Inst<R> {
             Inst::Const { dst, k } => write!(f, "{dst} = {k:#x}"),
             Inst::Input { dst, slot } => write!(f, "{dst} = input[{slot}]"),
             Inst::Load { dst, at, size, order } => write!(f, "{dst} = {}{at}", width(*size, *order)),
-            Inst::Op { op, dst, a, b } => write!(f, "{dst} = {a} {} {b}", symbol(*op)),
+            Inst::Op { op, dst, a, b } => write!(f, "{dst} = {a} {} {b}", op.symbol()),
             Inst::Set { dst, test, negated: false } => write!(f, "{dst} = ({test})"),
             Inst::Set { dst, test, negated: true } => write!(f, "{dst} = not ({test})"),
             Inst::Store { at, src } => write!(f, "output[{at}] = {src}"),
@@ -393,21 +320,6 @@ impl<R: Display> Display for Inst<R> {
             Inst::Ask { dst, table } => write!(f, "{dst} = row in {table}"),
             Inst::Locate { dst, key, table } => write!(f, "{dst} = locate {key} in {table}"),
         }
-    }
-}
-
-fn symbol(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Mod => "%",
-        BinOp::And => "&",
-        BinOp::Or => "|",
-        BinOp::Xor => "^",
-        BinOp::Shl => "<<",
-        BinOp::Shr => ">>",
     }
 }
 

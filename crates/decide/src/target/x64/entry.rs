@@ -41,15 +41,10 @@ pub fn emit(
     options: &Options,
     writes: Writes,
 ) -> Result<Entries, NoCode> {
-    let program = &allocated.program;
     let mut asm = Assembler::new(options.listing);
     let points = Points::new(&mut asm);
-    let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
-    let one = asm.label();
-    let frame = Frame::new(allocated.slots, program.inputs.is_some(), program.calls);
-    let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
-    let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
-    emitter.one(one);
+    let mut emitter = Emitter::new(asm, allocated, convention, options, writes);
+    let one = emitter.one();
     emitter.burst(&points);
     emitter.data();
     let assembled = emitter.finish()?;
@@ -65,15 +60,9 @@ pub fn emit_one(
     convention: &Convention,
     options: &Options,
 ) -> Result<Assembled, NoCode> {
-    let program = &allocated.program;
-    let mut asm = Assembler::new(options.listing);
-    let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
-    let one = asm.label();
-    let frame = Frame::new(allocated.slots, program.inputs.is_some(), program.calls);
-    let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
-    let writes = Writes::Leaves;
-    let mut emitter = Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts };
-    emitter.one(one);
+    let asm = Assembler::new(options.listing);
+    let mut emitter = Emitter::new(asm, allocated, convention, options, Writes::Leaves);
+    emitter.one();
     emitter.data();
     emitter.finish()
 }
@@ -92,7 +81,21 @@ struct Emitter<'a> {
     parts: Vec<Part>,
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
+    fn new(
+        mut asm: Assembler,
+        allocated: &'a Allocated<Reg>,
+        convention: &'a Convention,
+        options: &'a Options,
+        writes: Writes,
+    ) -> Self {
+        let program = &allocated.program;
+        let tables: Vec<AsmLabel> = program.tables.iter().map(|_| asm.label()).collect();
+        let frame = Frame::new(allocated.slots, program.inputs.is_some(), program.calls);
+        let (leaves, parts) = (leaves(program), Vec::with_capacity(program.blocks.len()));
+        Emitter { asm, program, convention, options, writes, frame, tables, leaves, parts }
+    }
+
     fn finish(self) -> Result<Assembled, NoCode> {
         let limit = self.options.code_bytes_max;
         if self.asm.len_min() > limit {
@@ -106,7 +109,8 @@ impl Emitter<'_> {
         self.asm.push(inst, None);
     }
 
-    fn one(&mut self, entry: AsmLabel) {
+    fn one(&mut self) -> AsmLabel {
+        let entry = self.asm.label();
         self.asm.bind(entry);
         self.push(X::Endbr64);
         if self.program.reads_wire_len {
@@ -120,6 +124,7 @@ impl Emitter<'_> {
             self.push(X::AluImm(Alu::Sub, Q, Rsp.into(), self.frame.size()));
         }
         self.body(Finish::Return);
+        entry
     }
 
     fn burst(&mut self, points: &Points) {
@@ -134,10 +139,20 @@ impl Emitter<'_> {
     }
 
     fn body(&mut self, finish: Finish) {
-        let (features, frame) = (self.options.features, self.frame);
-        let (tables, leaves) = (&self.tables, &self.leaves);
-        let mut body = Body::new(&mut self.asm, self.program, features, frame, finish, tables, leaves);
-        body.member_entry = self.options.member_entry.unwrap_or_default();
+        let first_label = self.asm.labels(self.program.labels);
+        let mut body = Body {
+            asm: &mut self.asm,
+            program: self.program,
+            features: self.options.features,
+            frame: self.frame,
+            member_entry: self.options.member_entry.unwrap_or_default(),
+            finish,
+            tables: &self.tables,
+            jump_tables: Vec::new(),
+            first_label,
+            leaves: &self.leaves,
+            origin: None,
+        };
         body.emit(&mut self.parts);
         for (label, targets) in body.jump_tables {
             self.asm.jump_table(label, targets);

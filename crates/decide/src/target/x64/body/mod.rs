@@ -90,39 +90,13 @@ pub(super) struct Body<'a> {
     /// Jump tables of this copy, to be laid down with the data.
     pub(super) jump_tables: Vec<(AsmLabel, Vec<AsmLabel>)>,
     /// The label here of the program's first one; the others follow.
-    first_label: AsmLabel,
+    pub(super) first_label: AsmLabel,
     /// By label of the program: the answer, where it is that of a leaf.
-    leaves: &'a [Option<u32>],
-    origin: Option<NodeId>,
+    pub(super) leaves: &'a [Option<u32>],
+    pub(super) origin: Option<NodeId>,
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn new(
-        asm: &'a mut Assembler,
-        program: &'a Program<Place>,
-        features: Features,
-        frame: Frame,
-        finish: Finish,
-        tables: &'a [AsmLabel],
-        leaves: &'a [Option<u32>],
-    ) -> Self {
-        let first_label = asm.labels(program.labels);
-        let jump_tables = Vec::new();
-        Body {
-            asm,
-            program,
-            features,
-            frame,
-            member_entry: 0,
-            finish,
-            tables,
-            jump_tables,
-            first_label,
-            leaves,
-            origin: None,
-        }
-    }
-
+impl Body<'_> {
     /// Emits it: the first copy notes its parts, and later ones take them.
     pub(super) fn emit(&mut self, parts: &mut Vec<Part>) {
         let blocks = &self.program.blocks;
