@@ -4,14 +4,14 @@
 //! it, or a protocol that only Wireshark knows is used alone.
 
 use super::cursor::{Cursor, joined, lookup};
-use super::fields::{self, Field};
+use super::fields::{self, Field, exceeded};
 use super::primitive::{self, of_protocol, ports_that_are};
-use super::width;
 use crate::diag::{Code, Diagnostic, Suggestion};
 use crate::options::Dialect;
 use crate::syntax::lex::{Sign, TokenKind, Tokens};
 use crate::syntax::range;
 use crate::syntax::words::Word;
+use std::mem::{replace, take};
 
 /// Protocols that have no keyword here.
 #[rustfmt::skip]
@@ -69,7 +69,7 @@ pub(super) fn recognise(tokens: &Tokens<'_>) -> Option<Diagnostic> {
         let help = "capture filters have another language: `tcp port 80`, `host 10.0.0.1`, `ip[8] < 5`";
         return Some(found.help(help));
     };
-    let exceeded = width::exceeded(&found, &filter, &Dialect::default());
+    let exceeded = exceeded(&found, &filter, &Dialect::default());
     let suggestion = Some(Suggestion::CaptureFilter(filter));
     exceeded.or(Some(Diagnostic { suggestion, ..found }))
 }
@@ -109,40 +109,30 @@ fn is_present(text: &str) -> bool {
     lookup(PARTS, first_part(text)).is_some_and(|fields| fields.split('|').any(|known| known == next))
 }
 
-/// What is between two parentheses, or outside of all: operands of `or`, each of operands of `and`.
+/// What is between two parentheses, or outside of all.
+#[derive(Default)]
 struct Level {
+    /// The operands of `or` to the left, each the operands of its `and`.
     alternatives: Vec<Vec<String>>,
+    /// The operands of `and` since the last `or`.
+    operands: Vec<String>,
     /// `not`, as often as it stands in front of the operand to come.
     nots: String,
 }
 
 impl Level {
-    fn new() -> Level {
-        Level { alternatives: vec![Vec::new()], nots: String::new() }
-    }
-
-    /// The operands since the last `or`.
-    fn conjunction(&mut self) -> &mut Vec<String> {
-        let last = self.alternatives.len() - 1;
-        &mut self.alternatives[last]
-    }
-
     fn operand(&mut self, text: &str) {
-        let nots = std::mem::take(&mut self.nots);
-        let operands = self.conjunction();
+        let nots = take(&mut self.nots);
         // Of two bounds for the ports of a packet, the range between.
-        let range = |(at, other): (usize, &String)| Some((at, between(other, text)?));
-        if let Some((at, range)) = operands.iter().enumerate().find_map(range).filter(|_| nots.is_empty()) {
-            operands[at] = range;
+        let narrowed = |operand: &mut String| between(operand, text).map(|range| *operand = range);
+        if nots.is_empty() && self.operands.iter_mut().find_map(narrowed).is_some() {
             return;
         }
         // `and` and `or` bind alike, from the left, and `not` binds closer.
-        let is_first = operands.is_empty() && nots.is_empty();
-        let is_whole = text.starts_with('(') || (!text.contains(" and ") && !text.contains(" or "));
-        operands.push(match is_whole || (is_first && !text.contains(" or ")) {
-            true => format!("{nots}{text}"),
-            false => format!("{nots}({text})"),
-        });
+        let is_first = self.operands.is_empty() && nots.is_empty();
+        let binds = !text.contains(" or ") && (is_first || !text.contains(" and "));
+        let is_whole = binds || text.starts_with('(');
+        self.operands.push(if is_whole { format!("{nots}{text}") } else { format!("{nots}({text})") });
     }
 
     /// A protocol or field, and what it is compared with behind it.
@@ -155,8 +145,8 @@ impl Level {
         if shifts(name) {
             let keeps_order =
                 |kind| matches!(kind, TokenKind::Word(Word::Or | Word::Not) | TokenKind::Sign(Sign::LParen));
-            let operands = self.conjunction();
-            operands.insert(operands.iter().take_while(|operand| shifts(operand)).count(), test);
+            let shifting = self.operands.iter().take_while(|operand| shifts(operand)).count();
+            self.operands.insert(shifting, test);
             return (!cursor.tokens.list.iter().any(|token| keeps_order(token.kind))).then_some(());
         }
         // The arithmetic alone does not ask for TCP.
@@ -172,7 +162,8 @@ impl Level {
             let is_loose = at > 0 && !is_single && text.contains(" and ");
             if is_loose { format!("({text})") } else { text }
         };
-        self.alternatives.into_iter().enumerate().map(operand).collect::<Vec<_>>().join(" or ")
+        let alternatives = self.alternatives.into_iter().chain([self.operands]);
+        alternatives.enumerate().map(operand).collect::<Vec<_>>().join(" or ")
     }
 }
 
@@ -196,30 +187,28 @@ fn translate(tokens: &Tokens<'_>) -> Option<String> {
     if tokens.error.is_some() {
         return None;
     }
-    let (mut outer, mut level) = (Vec::new(), Level::new());
-    let mut joined = false;
-    let mut cursor = Cursor { tokens, at: 0 };
+    let (mut outer, mut level) = (Vec::new(), Level::default());
+    let (mut joined, mut cursor) = (false, Cursor { tokens, at: 0 });
     while let Some(token) = cursor.token() {
         cursor.at += 1;
         let text = tokens.text(token);
-        let wants_operand = joined || level.conjunction().is_empty() || !level.nots.is_empty();
-        joined = false;
+        let wants_operand = take(&mut joined) || level.operands.is_empty() || !level.nots.is_empty();
         match token.kind {
             TokenKind::Word(Word::And) if !wants_operand => joined = true,
-            TokenKind::Word(Word::Or) if !wants_operand => level.alternatives.push(Vec::new()),
+            TokenKind::Word(Word::Or) if !wants_operand => level.alternatives.push(take(&mut level.operands)),
             TokenKind::Sign(Sign::RParen) if !wants_operand => {
-                let inner = std::mem::replace(&mut level, outer.pop()?);
+                let inner = replace(&mut level, outer.pop()?);
                 level.operand(&format!("({})", inner.text()));
             }
             _ if !wants_operand => return None,
             TokenKind::Word(Word::Not) => level.nots.push_str("not "),
-            TokenKind::Sign(Sign::LParen) => outer.push(std::mem::replace(&mut level, Level::new())),
+            TokenKind::Sign(Sign::LParen) => outer.push(take(&mut level)),
             TokenKind::Word(Word::Proto(_)) => level.operand(text),
             TokenKind::Name => level.field(&mut cursor, text)?,
             _ => return None,
         }
     }
-    let is_whole = outer.is_empty() && !joined && !level.conjunction().is_empty() && level.nots.is_empty();
+    let is_whole = outer.is_empty() && !joined && !level.operands.is_empty() && level.nots.is_empty();
     is_whole.then(|| level.text())
 }
 

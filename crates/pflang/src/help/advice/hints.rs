@@ -1,7 +1,7 @@
 //! What to know about a mistake for which no filter can be suggested.
 
 use super::Mistake;
-use super::cursor::{Cursor, has_ports};
+use super::cursor::{Cursor, has_ports, lookup};
 use crate::diag::{Code, Diagnostic};
 use crate::syntax::lex::{Sign, TokenKind, Tokens};
 use crate::syntax::parser::expected::Expected;
@@ -12,43 +12,41 @@ use crate::syntax::words::Word;
 /// Words of other languages, near to words of this one by chance.
 pub(super) fn is_foreign(word: &str) -> bool {
     matches!(word, "mtu" | "any" | "all" | "in" | "is" | "to" | "rtp" | "rt")
-        || HINTS
-            .iter()
-            .any(|(_, words, hint)| hint.ends_with(OUTSIDE) && words.split(' ').any(|known| known == word))
+        || lookup(WORDS, word) == Some(OUTSIDE)
 }
 
 /// What other tools ask of a packet that is not in it.
 const OUTSIDE: &str =
     "this has no counterpart: a packet says nothing of the device, process or user that it belongs to";
 
-/// What there is to know about a word or sign, wherever it stands.
+/// What there is to know about a sign that begins no token, wherever it stands.
 #[rustfmt::skip]
-static HINTS: &[(Code, &str, &str)] = &[
-    (Code::BadToken, "~", "the bits of a number are turned over by `0xffffffff ^ …`"),
-    (Code::BadToken, "$", "variables are filled in by the shell, outside of single quotes, and not by a filter"),
-    (Code::BadToken, "@", "a file with the members of a set is written `in {@file}`"),
-    (Code::BadToken, ";", "a filter is one expression: join its parts by `and` or `or`"),
-    (Code::UnknownWord, "meta",
-        "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet"),
-    (Code::UnknownWord, "mtu",
-        "`len` counts the link header, too: of Ethernet, packets larger than 1500 bytes are `len > 1514`"),
-    (Code::UnknownWord, "ct ctstate state established",
+static SIGNS: &[(&str, &str)] = &[
+    ("~", "the bits of a number are turned over by `0xffffffff ^ …`"),
+    ("$", "variables are filled in by the shell, outside of single quotes, and not by a filter"),
+    ("@", "a file with the members of a set is written `in {@file}`"),
+    (";", "a filter is one expression: join its parts by `and` or `or`"),
+];
+
+/// The same of words that are none of this language.
+#[rustfmt::skip]
+static WORDS: &[(&str, &str)] = &[
+    ("meta", "most of `meta` has no counterpart: a filter sees the bytes and the length of a packet"),
+    ("mtu", "`len` counts the link header, too: of Ethernet, packets larger than 1500 bytes are `len > 1514`"),
+    ("ct|ctstate|state|established",
         "this has no counterpart: a filter looks at one packet, and connections are not tracked"),
-    (Code::UnknownWord, "iif iifname oif oifname interface dev device pid process uid user fib", OUTSIDE),
-    (Code::UnknownWord, "limit rate sample", "this has no counterpart: a filter looks at one packet alone"),
-    (Code::UnknownWord, "bytes byte octets bits",
-        "numbers have no unit, and lengths are in bytes: leave the word out"),
-    (Code::UnknownWord, "accept drop reject counter log queue return apply match deny allow permit",
+    ("iif|iifname|oif|oifname|interface|dev|device|pid|process|uid|user|fib", OUTSIDE),
+    ("limit|rate|sample", "this has no counterpart: a filter looks at one packet alone"),
+    ("bytes|byte|octets|bits", "numbers have no unit, and lengths are in bytes: leave the word out"),
+    ("accept|drop|reject|counter|log|queue|return|apply|match|deny|allow|permit",
         "a filter only says which packets match, not what becomes of them: leave the word out"),
-    (Code::UnknownWord, "alert pass",
+    ("alert|pass",
         "this looks like a rule of Suricata: its head is written `tcp and src net 10.0.0.0/8 and dst port 80`"),
-    (Code::UnknownWord, "true everything always", "every packet matches the empty filter"),
-    (Code::UnknownWord, "false none nothing never", "no packet matches `1 = 0`"),
-    (Code::UnknownWord, "tcpdump tshark", "only what stands behind the flags of a command is the filter"),
-    (Code::UnknownWord, "rtp",
-        "RTP has no port of its own: name the one that it uses, as in `udp portrange 16384-32767`"),
-    (Code::UnknownWord, "option options",
-        "options stand in another place in every packet, where a filter cannot look for them"),
+    ("true|everything|always", "every packet matches the empty filter"),
+    ("false|none|nothing|never", "no packet matches `1 = 0`"),
+    ("tcpdump|tshark", "only what stands behind the flags of a command is the filter"),
+    ("rtp", "RTP has no port of its own: name the one that it uses, as in `udp portrange 16384-32767`"),
+    ("option|options", "options stand in another place in every packet, where a filter cannot look for them"),
 ];
 
 impl Mistake<'_> {
@@ -64,17 +62,19 @@ impl Mistake<'_> {
         // Behind a protocol it is qualifiers that are expected.
         let is_behind_protocol = matches!(cursor.back(1), Some(TokenKind::Word(Word::Proto(_))));
         let expects_join = self.expected == Some(Expected::Join) && !is_behind_protocol;
-        let is_of = |(code, words, _): &&(Code, &str, &str)| {
-            *code == found.code && words.split(' ').any(|word| word == text)
-        };
         // How long the link header is, the parser does not know.
         if text == "meta" && (Cursor { tokens, at: at + 1 }).is_at("length") {
             return Some(
                 "`len` counts the link header, too: of Ethernet, `meta length > 1000` is `len > 1014`".into(),
             );
         }
-        if let Some((_, _, hint)) = HINTS.iter().find(is_of) {
-            return Some((*hint).to_owned());
+        let known = match found.code {
+            Code::BadToken => lookup(SIGNS, text),
+            Code::UnknownWord => lookup(WORDS, text),
+            _ => None,
+        };
+        if let Some(hint) = known {
+            return Some(hint.to_owned());
         }
         if found.code == Code::BadToken && matches!(text, "\"" | "\'" | "“" | "‘") {
             return quoted(tokens, found);

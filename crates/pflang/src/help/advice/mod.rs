@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! display_filter   Wireshark's other language
-//! stop             the word that could stand where the parser stopped
+//! stop             the word that could stand where the parser stopped, also in a set's file
 //! primitive        one primitive in other words, or in another order
-//! fields           fields of headers by other names
+//! fields           fields of headers by other names, and numbers that do not fit them
 //! phrases          other phrases of nftables and others, and of this language, nearly
 //! hints            what to know where nothing can be proposed
 //! ```
@@ -17,10 +17,7 @@ mod fields;
 mod hints;
 mod phrases;
 mod primitive;
-mod set_file;
 mod stop;
-mod suggest;
-mod width;
 
 use crate::clock::Clock;
 use crate::compiler::Compiler;
@@ -34,10 +31,12 @@ use crate::syntax::parse;
 use crate::syntax::parser::expected::Expected;
 use crate::syntax::parser::{self, Parser, is_filter};
 use cursor::{Cursor, Phrase};
-use fields::{fields, message};
+use fields::{exceeded, fields, message};
 use phrases::{OF_FILTERS, PATTERNS, Pattern, addresses_of_transport, repeated, rule};
 use primitive::primitive;
-use suggest::SUGGESTION_MAX;
+
+/// Bytes of a suggestion that is still helpful.
+const SUGGESTION_MAX: usize = 100;
 
 /// What was found in a text that is no filter, with what to do about it.
 pub(super) fn help(compiler: &Compiler, source: &str, found: Diagnostic) -> Diagnostic {
@@ -55,8 +54,10 @@ pub(super) fn help(compiler: &Compiler, source: &str, found: Diagnostic) -> Diag
         // `tcp host a or b` as two primitives.
         Ok(()) => match found.code {
             Code::LinkType | Code::BadQualifier => mistake.advise(found, &compiler.dialect),
-            Code::UnknownName => set_file::help(compiler, &parser.ast, protocol_meant(&parser.ast, found)),
-            _ => set_file::help(compiler, &parser.ast, found),
+            Code::UnknownName => {
+                stop::help_with_set(compiler, &parser.ast, protocol_meant(&parser.ast, found))
+            }
+            _ => stop::help_with_set(compiler, &parser.ast, found),
         },
     };
     vouched(compiler, &mistake, found)
@@ -180,7 +181,7 @@ impl Mistake<'_> {
     /// The finding with what was meant, where that is known and the dialect does not refuse it.
     fn advise(&self, found: Diagnostic, dialect: &Dialect) -> Diagnostic {
         if let Some(meant) = self.meant(&found, dialect) {
-            return width::exceeded(&found, &meant, dialect).unwrap_or_else(|| found.suggest(meant));
+            return exceeded(&found, &meant, dialect).unwrap_or_else(|| found.suggest(meant));
         }
         let has_help = found.help.is_some() || found.suggestion.is_some();
         let has_filter = found.suggestion.as_ref().is_some_and(|meant| meant.text().contains(' '));

@@ -162,15 +162,13 @@ fn compared(cursor: &mut Cursor<'_>, quals: Quals, may_go_on: bool) -> Option<(&
     }
     let not = cursor.negation();
     let test = |kind: &str, value: &str| Some((not, vec![joined(&[dir, kind, value])]));
-    if kind.starts_with("port")
-        && let Some(range) = cursor.attempt(|cursor| range(cursor, kind, word))
-    {
-        return test("portrange", &range);
-    }
-    if matches!(kind, "host" | "net")
-        && let Some(net) = cursor.attempt(mask)
-    {
-        return test("net", &net);
+    let whole = match kind {
+        "port" | "portrange" => cursor.attempt(|cursor| range(cursor, kind, word)).zip(Some("portrange")),
+        "host" | "net" => cursor.attempt(mask).zip(Some("net")),
+        _ => None,
+    };
+    if let Some((value, kind)) = whole {
+        return test(kind, &value);
     }
     let is_set = word == "in" || cursor.is_at("{");
     let is_end = cursor.at + 1 >= cursor.tokens.list.len() && cursor.tokens.error.is_none();

@@ -1,12 +1,12 @@
 //! What was probably meant where the parser stopped.
 
 use super::cursor::{Cursor, is_value, joined, lookup};
-use super::suggest::{SUGGESTION_MAX, nearest};
-use super::{display_filter, fields, hints};
+use super::{SUGGESTION_MAX, display_filter, fields, hints};
+use crate::compiler::Compiler;
 use crate::diag::{Diagnostic, Suggestion};
-use crate::syntax::ast::Kind;
+use crate::syntax::ast::{Ast, Expr, Kind, SetItem};
 use crate::syntax::codes;
-use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, Within, lex};
+use crate::syntax::lex::{Sign, Token, TokenKind, Tokens, Within, lex, lex_within};
 use crate::syntax::parser::expected::{Expected, after_protocol, is_transport};
 use crate::syntax::parser::stop::{Stop, shown};
 use crate::syntax::parser::{Parser, is_filter};
@@ -64,12 +64,9 @@ impl<'p> Stopped<'p> {
     fn operand(&self) -> Option<String> {
         let (text, kind) = (self.text, self.token.kind);
         let flag = |flag: &str| flag.starts_with("tcp-").then(|| format!("tcp[tcpflags] & {flag} != 0"));
+        let is_address = matches!(kind, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_));
         match (self.expected, kind) {
-            _ if self.is_term()
-                && matches!(kind, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) =>
-            {
-                address(&mut Cursor { tokens: self.tokens, at: self.at })
-            }
+            _ if is_address && self.is_term() => address(&mut Cursor { tokens: self.tokens, at: self.at }),
             (_, TokenKind::Name) if self.is_term() && !self.parser.dialect.strict => {
                 let are_addresses =
                     range::ends(text, self.token.span)?.iter().all(|end| end.kind == TokenKind::Dotted);
@@ -86,13 +83,10 @@ impl<'p> Stopped<'p> {
                 let (before, after) = self.split();
                 self.whole(&format!("{before} != 0 {after}")).filter(|_| !is_length)
             }
-            (Expected::Join, TokenKind::Number(_)) => {
+            (Expected::Join, _) if is_address || matches!(kind, TokenKind::Number(_)) => {
                 let proto = self.parser.protocol_before()?;
-                let kind = if is_transport(proto) { "port" } else { "proto" };
-                Some(format!("{} {kind} {text}", proto.name()))
-            }
-            (Expected::Join, TokenKind::Dotted | TokenKind::V6(_) | TokenKind::Mac(_)) => {
-                self.parser.protocol_before().map(|proto| format!("{} host {text}", proto.name()))
+                let number = if is_transport(proto) { "port" } else { "proto" };
+                Some(format!("{} {} {text}", proto.name(), if is_address { "host" } else { number }))
             }
             _ => None,
         }
@@ -304,4 +298,64 @@ fn difference(text: &str) -> Option<(&str, &str)> {
     let is_number = |text: &str| matches!(lex(text).list[..], [Token { kind: TokenKind::Number(_), .. }, _]);
     let is_operand = |text: &str| matches!(words::word(text), Some(Word::Len)) || is_number(text);
     (is_operand(left) && is_operand(right)).then_some((left, right))
+}
+
+/// The candidate nearest to `text`, if one is near enough: equal except for case, or with one typing error
+/// away (two in a long word). Of equals the first.
+fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let text = text.to_ascii_lowercase();
+    let errors_max = match text.len() {
+        0..=1 => 0,
+        2..=5 => 1,
+        6..=40 => 2,
+        _ => return None,
+    };
+    let near = candidates.into_iter().filter_map(|candidate| {
+        let distance = distance(text.as_bytes(), candidate.as_bytes());
+        (distance <= errors_max && distance < candidate.len()).then_some((distance, candidate))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+}
+
+/// Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            let swapped = if is_swap { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+            row.push(replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1).min(swapped));
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+/// The finding, with what is meant by the first line of the file that is no member, if the finding is about the file of a set.
+pub(super) fn help_with_set(compiler: &Compiler, ast: &Ast, found: Diagnostic) -> Diagnostic {
+    let file = ast.exprs.iter().find_map(|expr| {
+        let Expr::In(quals, items) = expr else { return None };
+        let is_named = |item: &&SetItem| matches!(item, SetItem::File(_, span) if *span == found.span);
+        let SetItem::File(path, _) = items.iter().find(is_named)? else { return None };
+        Some((*quals, path))
+    });
+    let Some((quals, path)) = file else { return found };
+    let Ok(text) = compiler.names.set_file(path) else { return found };
+    // What is wrong with a list of another form has been told in words of its own.
+    if classify::lists::format_of(&text) != classify::lists::Format::Plain {
+        return found;
+    }
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines();
+    let members = lines.map(|line| line.split('#').next().unwrap_or("").trim_end());
+    for line in members.filter(|line| !line.trim_start().is_empty()) {
+        let tokens = lex_within(line, Within::Set);
+        let mut parser = Parser::new(&tokens, &compiler.dialect, &compiler.limits);
+        if let Err(wrong) = parser.member(quals) {
+            let Diagnostic { help, suggestion, .. } = help(&parser, *wrong);
+            return Diagnostic { help: help.or(found.help), suggestion, ..found };
+        }
+    }
+    found
 }
