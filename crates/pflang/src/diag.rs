@@ -457,35 +457,16 @@ impl Code {
     ///
     /// assert!(Code::ALL.iter().any(|code| code.to_string() == "PF104"));
     /// ```
-    pub const ALL: &[Code] = &[
-        Code::BadToken,
-        Code::Unexpected,
-        Code::UnknownWord,
-        Code::DisplaySyntax,
-        Code::UnknownName,
-        Code::BadQualifier,
-        Code::OutOfRange,
-        Code::LinkType,
-        Code::LiveOnly,
-        Code::Arithmetic,
-        Code::Strict,
-        Code::Netmask,
-        Code::Limit,
-        Code::Encapsulation,
-        Code::Internal,
-        Code::SetFile,
-        Code::ShiftsOffsets,
-        Code::NotOverLoad,
-        Code::NoIpv6,
-        Code::AlwaysTrue,
-        Code::AlwaysFalse,
-        Code::Precedence,
-        Code::NotEqualIsEqual,
-        Code::NeverDecides,
-        Code::LostGuard,
-        Code::OtherAddress,
-        Code::NegatedAlternatives,
-    ];
+    #[rustfmt::skip]
+    pub const ALL: &[Code] = {
+        use Code::*;
+        &[
+            BadToken, Unexpected, UnknownWord, DisplaySyntax, UnknownName, BadQualifier, OutOfRange, LinkType,
+            LiveOnly, Arithmetic, Strict, Netmask, Limit, Encapsulation, Internal, SetFile,
+            ShiftsOffsets, NotOverLoad, NoIpv6, AlwaysTrue, AlwaysFalse, Precedence, NotEqualIsEqual,
+            NeverDecides, LostGuard, OtherAddress, NegatedAlternatives,
+        ]
+    };
 
     /// `PF` and three digits.
     ///

@@ -82,30 +82,15 @@ pub mod internals {
     pub use crate::compiler::Stages;
     pub use crate::help::trace::trace;
     pub use crate::stage::print_graph;
+    pub use decide::internals::{exec, ir, opt, x64};
 
-    /// From selected graphs to machine code.
-    pub mod x64 {
-        pub use decide::internals::x64::*;
-    }
-    /// Machine code and mask VM, ready to run.
-    pub mod exec {
-        pub use decide::internals::exec::*;
-    }
     /// Filters in plain words.
     pub mod explain {
         pub use crate::help::explain::*;
     }
-    /// Decision graphs.
-    pub mod ir {
-        pub use decide::internals::ir::*;
-    }
     /// From syntax trees to trees of tests.
     pub mod lower {
         pub use crate::lower::*;
-    }
-    /// The optimiser.
-    pub mod opt {
-        pub use decide::internals::opt::*;
     }
     /// Tokens and syntax trees.
     pub mod syntax {

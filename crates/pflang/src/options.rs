@@ -118,36 +118,31 @@ impl Dialect {
 /// assert!(compiler.compile("src net office").is_ok());
 /// assert!(compiler.compile("src net home").is_err());
 /// ```
+#[allow(unused_variables)]
 pub trait Names {
     /// The addresses of a host: hosts(5), or a resolver.
     fn host(&self, name: &str) -> Option<HostAddrs> {
-        let _ = name;
         None
     }
     /// Why [`Names::host`] has no address for a name, where there is more to say than that it is unknown: what a resolver
     /// answered. It is shown with the error.
     fn why_no_host(&self, name: &str) -> Option<String> {
-        let _ = name;
         None
     }
     /// The number of a network: networks(5), as the C library answers (glibc: `loopback 127` is 127.0.0.0).
     fn net(&self, name: &str) -> Option<u32> {
-        let _ = name;
         None
     }
     /// The Ethernet address of a host: ethers(5).
     fn ether(&self, name: &str) -> Option<[u8; 6]> {
-        let _ = name;
         None
     }
     /// The port of a service: services(5).
     fn service(&self, name: &str) -> Option<Service> {
-        let _ = name;
         None
     }
     /// The number of an IP protocol: protocols(5).
     fn protocol(&self, name: &str) -> Option<u8> {
-        let _ = name;
         None
     }
     /// The text of a set's file (`@path`).

@@ -4,8 +4,7 @@
 //! A stage is computed only as far as it is needed, so that the tokens of a text which does not parse can be seen,
 //! and the tree of one whose names are unknown.
 
-use crate::Span;
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, whole};
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::verify::{Checked, Verified};
 use crate::syntax::lex::Within;
@@ -57,19 +56,10 @@ impl Stage {
     ///
     /// assert_eq!(Stage::ALL.last(), Some(&Stage::Bytes));
     /// ```
-    pub const ALL: &[Stage] = &[
-        Stage::Tokens,
-        Stage::Ast,
-        Stage::Lowered,
-        Stage::Graph,
-        Stage::Optimised,
-        Stage::Anf,
-        Stage::Ssa,
-        Stage::Selected,
-        Stage::Allocated,
-        Stage::Asm,
-        Stage::Bytes,
-    ];
+    pub const ALL: &[Stage] = {
+        use Stage::*;
+        &[Tokens, Ast, Lowered, Graph, Optimised, Anf, Ssa, Selected, Allocated, Asm, Bytes]
+    };
 
     /// Its name on the command line.
     ///
@@ -226,9 +216,8 @@ fn tokens_within(source: &str, within: Within) -> Result<String, Box<Diagnostic>
 }
 
 fn no_code(source: &str, error: NoCode) -> Box<Diagnostic> {
-    let whole = Span::new(0, u32::try_from(source.len()).unwrap_or(u32::MAX));
     let help = "the interpreter runs this filter; stages up to `ssa` can be printed";
-    Box::new(Diagnostic::new(Code::Limit, whole, error.to_string()).help(help))
+    Box::new(Diagnostic::new(Code::Limit, whole(source), error.to_string()).help(help))
 }
 
 #[cfg(test)]

@@ -276,15 +276,10 @@ fn operands(ast: &Ast, root: ExprId, is_and: bool) -> Vec<ExprId> {
 fn parts(ast: &Ast, root: ExprId, mut visit: impl FnMut(&Expr) -> bool) -> bool {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
-        match ast.expr(id) {
-            Expr::And(a, b) | Expr::Or(a, b) => pending.extend([*b, *a]),
-            Expr::Not(a) | Expr::Group(a) => pending.push(*a),
-            primitive => {
-                if visit(primitive) {
-                    return true;
-                }
-            }
+        if visit(ast.expr(id)) {
+            return true;
         }
+        pending.extend(ast.operands(id).rev());
     }
     false
 }
@@ -316,14 +311,10 @@ fn names_unknown(ast: &Ast, root: ExprId, unknown: &HashSet<u32>) -> bool {
 pub(super) fn reads_input(ast: &Ast, root: ArithId, slots: &HashSet<u32>) -> bool {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
-        match ast.arith(id) {
-            Arith::Input(slot) if slots.contains(&slot) => return true,
-            Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-            Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => {
-                pending.push(a)
-            }
-            Arith::Op(_, a, b) => pending.extend([a, b]),
+        if matches!(ast.arith(id), Arith::Input(slot) if slots.contains(&slot)) {
+            return true;
         }
+        pending.extend(ast.arith_operands(id));
     }
     false
 }

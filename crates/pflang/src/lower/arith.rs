@@ -63,31 +63,21 @@ impl Lowerer<'_> {
         let sides = [a, b];
         let a = self.operand(ast, a, transport)?;
         let b = self.operand(ast, b, transport)?;
-        let mut test = self.relation(op, a.value, b.value);
+        let test = self.relation(op, a.value, b.value);
         self.note_relation(ast, sides, test, [a.guard, b.guard])?;
-        if let Some(guard) = b.guard {
-            test = self.and(guard, test);
-        }
-        if let Some(guard) = a.guard {
-            test = self.and(guard, test);
-        }
-        Ok(test)
+        let test = self.behind(b.guard, test);
+        Ok(self.behind(a.guard, test))
     }
 
     pub(super) fn loads_transport(&self, ast: &Ast, roots: &[ArithId]) -> bool {
         let mut pending = roots.to_vec();
         while let Some(id) = pending.pop() {
-            match ast.arith(id) {
-                Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-                Arith::Load { proto, index, .. } | Arith::AddressOf { proto, index, .. } => {
-                    if transport_number(proto).is_some() {
-                        return true;
-                    }
-                    pending.push(index);
-                }
-                Arith::Neg(a) => pending.push(a),
-                Arith::Op(_, a, b) => pending.extend([a, b]),
+            if let Arith::Load { proto, .. } | Arith::AddressOf { proto, .. } = ast.arith(id)
+                && transport_number(proto).is_some()
+            {
+                return true;
             }
+            pending.extend(ast.arith_operands(id));
         }
         false
     }
@@ -100,13 +90,7 @@ impl Lowerer<'_> {
             match task {
                 Task::Visit(id) => {
                     tasks.push(Task::Finish(id));
-                    match ast.arith(id) {
-                        Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-                        Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => {
-                            tasks.push(Task::Visit(a));
-                        }
-                        Arith::Op(_, a, b) => tasks.extend([Task::Visit(b), Task::Visit(a)]),
-                    }
+                    tasks.extend(ast.arith_operands(id).rev().map(Task::Visit));
                 }
                 Task::Finish(id) => {
                     let operand = self.finish(ast, id, &mut done, transport)?;
@@ -141,7 +125,7 @@ impl Lowerer<'_> {
                     true => self.both_guards(left.guard, right.guard),
                     false => left.guard,
                 };
-                Operand { value: self.op(bin_op(op), left.value, right.value), guard, ..left }
+                Operand { value: self.op(op, left.value, right.value), guard, ..left }
             }
             Arith::Load { proto, size, .. } => {
                 let index = pop(done);
@@ -160,7 +144,7 @@ impl Lowerer<'_> {
                 if self.tries {
                     let field = self.load_at(place, 0, size);
                     let inside = self.eval(field);
-                    guard = Some(self.behind_guard(guard, inside));
+                    guard = Some(self.behind(guard, inside));
                 }
                 self.note_guard(id, guard);
                 let base = place.variable.unwrap_or(index.value);
@@ -225,7 +209,7 @@ impl Lowerer<'_> {
                 let net = self.place(Rel::Net);
                 let place = self.indexed(net, index.value);
                 let guard = self.abbreviation(proto)?;
-                Ok((place, Some(self.behind_guard(index.guard, guard))))
+                Ok((place, Some(self.behind(index.guard, guard))))
             }
             _ => match transport_number(proto) {
                 Some(number) => self.transport_header(proto, number, index, transport),
@@ -256,7 +240,7 @@ impl Lowerer<'_> {
             } else {
                 self.relation_k(RelOp::Eq, found, number)
             };
-            return Ok((place, Some(self.behind_guard(index.guard, guard))));
+            return Ok((place, Some(self.behind(index.guard, guard))));
         }
         if matches!(transport, Transport::Either) && !is_ip4_only(proto) {
             return self.transport_header_walked(proto, number, index);
@@ -264,7 +248,7 @@ impl Lowerer<'_> {
         if proto == Proto::Icmp6 {
             let place = self.indexed(net.plus(40), index.value);
             let ip6 = self.abbreviation(Proto::Ip6)?;
-            let before = self.behind_guard(index.guard, ip6);
+            let before = self.behind(index.guard, ip6);
             let direct = self.eq(Rel::Net, 6, Size::B1, ipproto::ICMPV6);
             return Ok((place, Some(self.and(before, direct))));
         }
@@ -274,7 +258,7 @@ impl Lowerer<'_> {
         let same = self.abbreviation(proto)?;
         let first = self.first_fragment();
         let header = self.and(same, first);
-        let inside = self.behind_guard(index.guard, header);
+        let inside = self.behind(index.guard, header);
         Ok((place, Some(self.and(ip, inside))))
     }
 
@@ -298,7 +282,7 @@ impl Lowerer<'_> {
             (self.or(four, six), self.select(is_ip4, ip4_length, ip6_length))
         };
         let place = self.indexed(Offset::varying(net.constant, length), index.value);
-        Ok((place, Some(self.behind_guard(index.guard, guard))))
+        Ok((place, Some(self.behind(index.guard, guard))))
     }
 
     /// `place + index`, where the variable parts are added modulo 2^32 and the constant is not.
@@ -314,13 +298,6 @@ impl Lowerer<'_> {
         match (a, b) {
             (Some(a), Some(b)) => Some(self.and(a, b)),
             (a, b) => a.or(b),
-        }
-    }
-
-    fn behind_guard(&mut self, before: Option<TreeId>, guard: TreeId) -> TreeId {
-        match before {
-            Some(before) => self.and(before, guard),
-            None => guard,
         }
     }
 
@@ -342,21 +319,6 @@ impl Lowerer<'_> {
 /// A finished operand: [`Task::Visit`] pushes each operand before its operator.
 fn pop(done: &mut Vec<Operand>) -> Operand {
     done.pop().expect("operands are finished before their operator")
-}
-
-fn bin_op(op: ArithOp) -> BinOp {
-    match op {
-        ArithOp::Add => BinOp::Add,
-        ArithOp::Sub => BinOp::Sub,
-        ArithOp::Mul => BinOp::Mul,
-        ArithOp::Div => BinOp::Div,
-        ArithOp::Mod => BinOp::Mod,
-        ArithOp::And => BinOp::And,
-        ArithOp::Or => BinOp::Or,
-        ArithOp::Xor => BinOp::Xor,
-        ArithOp::Shl => BinOp::Shl,
-        ArithOp::Shr => BinOp::Shr,
-    }
 }
 
 /// The number of an indexable protocol that IP carries.

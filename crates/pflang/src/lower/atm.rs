@@ -12,6 +12,7 @@ use super::lowerer::Lowerer;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::{AtmField, AtmType, RelOp};
+use crate::syntax::words::{Word, spelling};
 use wire::LinkType;
 
 const VPI: u32 = 1;
@@ -43,7 +44,7 @@ const RELEASE_COMPLETE: u32 = 0x5a;
 impl Lowerer<'_> {
     /// ATM words.
     pub(crate) fn atm_type(&mut self, word: AtmType) -> Result {
-        self.needs_atm(name(word))?;
+        self.needs_atm(Word::Atm(word))?;
         Ok(match word {
             AtmType::Lane => self.lane(),
             AtmType::Metac => self.atm_channel(METASIGNALLING),
@@ -72,11 +73,11 @@ impl Lowerer<'_> {
 
     /// ATM numbers.
     pub(crate) fn atm_field(&mut self, field: AtmField, op: RelOp, k: u32) -> Result {
-        let (name, offset, size) = match field {
-            AtmField::Vpi => ("`vpi`", VPI, Size::B1),
-            AtmField::Vci => ("`vci`", VCI, Size::B2),
+        let (offset, size) = match field {
+            AtmField::Vpi => (VPI, Size::B1),
+            AtmField::Vci => (VCI, Size::B2),
         };
-        self.needs_atm(name)?;
+        self.needs_atm(Word::AtmField(field))?;
         let op = field_op(op);
         Ok(self.compare(Rel::LinkHdr, offset, size, op, k))
     }
@@ -118,27 +119,11 @@ impl Lowerer<'_> {
         self.and(channel, message)
     }
 
-    fn needs_atm(&self, word: &str) -> Result<()> {
+    fn needs_atm(&self, word: Word) -> Result<()> {
         match self.outermost {
             LinkType::SUNATM => Ok(()),
-            _ => Err(self.elsewhere(word, "SUNATM")),
+            _ => Err(self.elsewhere(&format!("`{}`", spelling(word)), "SUNATM")),
         }
-    }
-}
-
-fn name(word: AtmType) -> &'static str {
-    match word {
-        AtmType::Lane => "`lane`",
-        AtmType::Metac => "`metac`",
-        AtmType::Bcc => "`bcc`",
-        AtmType::Oamf4ec => "`oamf4ec`",
-        AtmType::Oamf4sc => "`oamf4sc`",
-        AtmType::Sc => "`sc`",
-        AtmType::Ilmic => "`ilmic`",
-        AtmType::Oam => "`oam`",
-        AtmType::Oamf4 => "`oamf4`",
-        AtmType::Connectmsg => "`connectmsg`",
-        AtmType::Metaconnect => "`metaconnect`",
     }
 }
 

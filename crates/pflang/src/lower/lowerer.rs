@@ -239,6 +239,11 @@ impl Lowerer<'_> {
         self.push(TreeNode::And(a, b))
     }
 
+    /// `test`, where `before` holds if there is such a test.
+    pub(crate) fn behind(&mut self, before: Option<TreeId>, test: TreeId) -> TreeId {
+        before.map_or(test, |before| self.and(before, test))
+    }
+
     /// `a`, or where it does not hold `b`.
     pub(crate) fn or(&mut self, a: TreeId, b: TreeId) -> TreeId {
         self.push(TreeNode::Or(a, b))

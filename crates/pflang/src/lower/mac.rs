@@ -163,13 +163,6 @@ impl Lowerer<'_> {
         if is_ethernet(self.layers.linktype) { self.prev_link_check() } else { None }
     }
 
-    fn behind(&mut self, check: Option<TreeId>, test: TreeId) -> TreeId {
-        match check {
-            Some(check) => self.and(check, test),
-            None => test,
-        }
-    }
-
     fn no_group(&self, proto: Proto, word: &str, allowed: &str) -> Box<crate::diag::Diagnostic> {
         let mut error = self.error(Code::BadQualifier, format!("`{}` has no `{word}`", proto.name()));
         error.help = Some(format!("only {allowed} have one"));

@@ -17,6 +17,7 @@ use crate::diag::Code;
 use crate::ir::Size;
 use crate::ir::tree::TreeId;
 use crate::syntax::ast::{Mtp2Type, Mtp3Field, RelOp};
+use crate::syntax::words::{Word, spelling};
 use wire::LinkType;
 
 const LENGTH: u32 = 2;
@@ -31,15 +32,8 @@ const HIGH_SPEED: u32 = 3;
 impl Lowerer<'_> {
     /// SS7 signal units.
     pub(crate) fn mtp2(&mut self, word: Mtp2Type) -> Result {
-        let (name, high_speed) = match word {
-            Mtp2Type::Fisu => ("`fisu`", false),
-            Mtp2Type::Lssu => ("`lssu`", false),
-            Mtp2Type::Msu => ("`msu`", false),
-            Mtp2Type::Hfisu => ("`hfisu`", true),
-            Mtp2Type::Hlssu => ("`hlssu`", true),
-            Mtp2Type::Hmsu => ("`hmsu`", true),
-        };
-        let start = self.mtp2_start(name)?;
+        let high_speed = matches!(word, Mtp2Type::Hfisu | Mtp2Type::Hlssu | Mtp2Type::Hmsu);
+        let start = self.mtp2_start(Word::Mtp2(word))?;
         // The length in place: 2 is the longest link status unit.
         let (offset, size, mask, two) = match high_speed {
             false => (LENGTH, Size::B1, 0x3f, 2),
@@ -59,34 +53,28 @@ impl Lowerer<'_> {
 
     /// SS7 routing labels.
     pub(crate) fn mtp3_field(&mut self, field: Mtp3Field, op: RelOp, k: u32) -> Result {
-        let (name, high_speed) = match field {
-            Mtp3Field::Sio => ("`sio`", 0),
-            Mtp3Field::Opc => ("`opc`", 0),
-            Mtp3Field::Dpc => ("`dpc`", 0),
-            Mtp3Field::Sls => ("`sls`", 0),
-            Mtp3Field::Hsio => ("`hsio`", HIGH_SPEED),
-            Mtp3Field::Hopc => ("`hopc`", HIGH_SPEED),
-            Mtp3Field::Hdpc => ("`hdpc`", HIGH_SPEED),
-            Mtp3Field::Hsls => ("`hsls`", HIGH_SPEED),
+        let later = match field {
+            Mtp3Field::Sio | Mtp3Field::Opc | Mtp3Field::Dpc | Mtp3Field::Sls => 0,
+            Mtp3Field::Hsio | Mtp3Field::Hopc | Mtp3Field::Hdpc | Mtp3Field::Hsls => HIGH_SPEED,
         };
-        let start = self.mtp2_start(name)? + high_speed;
+        let start = self.mtp2_start(Word::Mtp3(field))? + later;
         let op = field_op(op);
         match field {
             Mtp3Field::Sio | Mtp3Field::Hsio => {
-                self.mtp3_limit(name, k, 0xff)?;
+                self.mtp3_limit(field, k, 0xff)?;
                 Ok(self.compare(Rel::Packet, start + SIO, Size::B1, op, k))
             }
             // NOTE: `<` and `>` compare the point codes as they are stored, bytes reversed.
             Mtp3Field::Opc | Mtp3Field::Hopc => {
-                self.mtp3_limit(name, k, 0x3fff)?;
+                self.mtp3_limit(field, k, 0x3fff)?;
                 Ok(self.mtp3_label(start, 0x3fff << 14, k << 14, op))
             }
             Mtp3Field::Dpc | Mtp3Field::Hdpc => {
-                self.mtp3_limit(name, k, 0x3fff)?;
+                self.mtp3_limit(field, k, 0x3fff)?;
                 Ok(self.mtp3_label(start, 0x3fff, k, op))
             }
             Mtp3Field::Sls | Mtp3Field::Hsls => {
-                self.mtp3_limit(name, k, 0xf)?;
+                self.mtp3_limit(field, k, 0xf)?;
                 Ok(self.compare_masked(Rel::Packet, start + SLS, Size::B1, 0xf0, op, k << 4))
             }
         }
@@ -97,20 +85,21 @@ impl Lowerer<'_> {
         self.compare_masked(Rel::Packet, start + LABEL, Size::B4, mask.swap_bytes(), op, k.swap_bytes())
     }
 
-    fn mtp3_limit(&self, name: &str, k: u32, max: u32) -> Result<()> {
+    fn mtp3_limit(&self, field: Mtp3Field, k: u32, max: u32) -> Result<()> {
         if k <= max {
             return Ok(());
         }
-        Err(self.error(Code::OutOfRange, format!("{name} is at most {max}, not {k}")))
+        let name = spelling(Word::Mtp3(field));
+        Err(self.error(Code::OutOfRange, format!("`{name}` is at most {max}, not {k}")))
     }
 
     /// Where the signal unit starts in the packet.
-    fn mtp2_start(&self, word: &str) -> Result<u32> {
+    fn mtp2_start(&self, word: Word) -> Result<u32> {
         match self.layers.linktype {
             LinkType::MTP2 => Ok(0),
             LinkType::MTP2_WITH_PHDR => Ok(4),
             LinkType::ERF => Ok(20),
-            _ => Err(self.elsewhere(word, "MTP2, MTP2_WITH_PHDR or ERF")),
+            _ => Err(self.elsewhere(&format!("`{}`", spelling(word)), "MTP2, MTP2_WITH_PHDR or ERF")),
         }
     }
 }

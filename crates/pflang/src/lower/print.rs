@@ -209,12 +209,10 @@ fn evaluated(tree: &Tree, roots: &[TreeId]) -> Vec<ValueId> {
     let mut pending = roots.to_vec();
     while let Some(id) = pending.pop() {
         match tree.node(id) {
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => pending.extend([a, b]),
-            TreeNode::Not(a) | TreeNode::Try(a) => pending.push(a),
             TreeNode::Test(cond) => values.extend(tree.pool.cond_operands(cond)),
             TreeNode::In(set) => values.push(tree.set(set).value),
             TreeNode::Eval(value) => values.push(value),
-            TreeNode::True | TreeNode::False => {}
+            _ => pending.extend(tree.operands(id)),
         }
     }
     values

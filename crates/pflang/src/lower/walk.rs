@@ -122,30 +122,17 @@ impl Lowerer<'_> {
             Expr::AtmField(field, op, k) => self.atm_field(field, op, k),
             Expr::Mtp2(word) => self.mtp2(word),
             Expr::Mtp3Field(field, op, k) => self.mtp3_field(field, op, k),
-            Expr::Vlan(_)
-            | Expr::VlanIn(_)
-            | Expr::Mpls(_)
-            | Expr::Pppoed
-            | Expr::Pppoes(_)
-            | Expr::Geneve(_)
-            | Expr::Vxlan(_)
-            | Expr::Atm(_) => self.encapsulation_word(primitive),
-            Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => {
-                Err(self.error(Code::Internal, "an operator where a primitive was expected"))
-            }
-        }
-    }
-
-    fn encapsulation_word(&mut self, word: &Expr) -> Result {
-        match *word {
             Expr::Vlan(id) => self.vlan(&id.map(|id| vec![(id, id)]).unwrap_or_default()),
             Expr::VlanIn(ref ranges) => self.vlan(ranges),
             Expr::Mpls(label) => self.mpls(label),
+            Expr::Pppoed => self.pppoed(),
             Expr::Pppoes(session) => self.pppoes(session),
             Expr::Geneve(network) => self.geneve(network),
             Expr::Vxlan(network) => self.vxlan(network),
             Expr::Atm(word) => self.atm_type(word),
-            _ => self.pppoed(),
+            Expr::And(..) | Expr::Or(..) | Expr::Not(_) | Expr::Group(_) => {
+                Err(self.error(Code::Internal, "an operator where a primitive was expected"))
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! words (`vlan`, `mpls`, …) shift the offsets of everything *later in that order*.
 
 use crate::Span;
+pub use crate::ir::BinOp as ArithOp;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Index of an [`Expr`].
@@ -36,6 +37,7 @@ pub struct Ast {
 
 /// A boolean expression.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub enum Expr {
     /// Both hold.
     And(ExprId, ExprId),
@@ -64,18 +66,13 @@ pub enum Expr {
     Less(u32),
     /// `greater n`: wire length >= n.
     Greater(u32),
-    /// `byte index op value`.
+    /// `byte index op value`; the index counts from the start of the link-layer header.
     Byte {
-        /// Offset from the start of the link-layer header.
         index: u32,
-        /// The comparison or mask.
         op: ByteOp,
-        /// Right operand.
         value: u32,
     },
-    /// `inbound`.
     Inbound,
-    /// `outbound`.
     Outbound,
     /// `ifindex n`.
     Ifindex(u32),
@@ -85,7 +82,6 @@ pub enum Expr {
     VlanIn(Vec<(u32, u32)>),
     /// `mpls [label]`.
     Mpls(Option<u32>),
-    /// `pppoed`.
     Pppoed,
     /// `pppoes [session]`.
     Pppoes(Option<u32>),
@@ -131,48 +127,20 @@ pub struct Quals {
     pub kind: Option<Kind>,
 }
 
-/// What an identifier names.
+/// What an identifier names, by the word for it; a host unless another is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// `host`, the default.
-    Host,
-    /// `net`.
-    Net,
-    /// `port`.
-    Port,
-    /// `portrange`.
-    Portrange,
-    /// `proto`.
-    Proto,
-    /// `protochain`.
-    Protochain,
-    /// `gateway`.
-    Gateway,
-}
+#[rustfmt::skip]
+#[allow(missing_docs)]
+pub enum Kind { Host, Net, Port, Portrange, Proto, Protochain, Gateway }
 
-/// Direction of transfer.
+/// Direction of transfer, by the words for it; `src or dst` unless another is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
+#[allow(missing_docs)]
 pub enum Dir {
-    /// `src`.
-    Src,
-    /// `dst`.
-    Dst,
-    /// `src or dst`, the default.
-    SrcOrDst,
-    /// `src and dst`.
-    SrcAndDst,
-    /// `addr1`/`address1` (802.11).
-    Addr1,
-    /// `addr2`.
-    Addr2,
-    /// `addr3`.
-    Addr3,
-    /// `addr4`.
-    Addr4,
-    /// `ra`, receiver address.
-    Ra,
-    /// `ta`, transmitter address.
-    Ta,
+    Src, Dst, SrcOrDst, SrcAndDst,
+    // Of 802.11; the last two are the receiver and the transmitter.
+    Addr1, Addr2, Addr3, Addr4, Ra, Ta,
 }
 
 /// A protocol name that the grammar knows as a keyword.
@@ -190,41 +158,21 @@ pub enum Proto {
 
 /// An identifier as written.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub enum Id {
     /// A name, without the escaping backslash.
     Name(String),
     /// A bare number.
     Number(u32),
-    /// Two to four dotted decimal parts (libpcap's HID), as written, with the value of the parts read so
-    /// far in the low bits: `10.1` is `{ value: 0x0a01, bits: 16 }`.
-    V4 {
-        /// The parts, most significant first, right-aligned.
-        value: u32,
-        /// 8 bits for each part written: 16, 24 or 32. (One part alone is a number.)
-        bits: u8,
-    },
+    /// Two to four dotted decimal parts (libpcap's HID), as written, most significant first, with 8 bits for each part in the low bits:
+    /// `10.1` is `{ value: 0x0a01, bits: 16 }`. (One part alone is a number.)
+    V4 { value: u32, bits: u8 },
     /// `area.node` after `decnet`: six bits of area above ten of node, masked as libpcap masks them.
     Decnet(u16),
-    /// `addr/len`.
-    V4Prefix {
-        /// As in [`Id::V4`].
-        value: u32,
-        /// As in [`Id::V4`].
-        bits: u8,
-        /// Prefix length as written; may be out of range.
-        len: u32,
-    },
-    /// `addr mask addr`.
-    V4Mask {
-        /// As in [`Id::V4`].
-        value: u32,
-        /// As in [`Id::V4`].
-        bits: u8,
-        /// The mask as written, as in [`Id::V4`].
-        mask: u32,
-        /// As in [`Id::V4`].
-        mask_bits: u8,
-    },
+    /// `addr/len`: as [`Id::V4`], with the length as written, which may be out of range.
+    V4Prefix { value: u32, bits: u8, len: u32 },
+    /// `addr mask addr`: both as [`Id::V4`].
+    V4Mask { value: u32, bits: u8, mask: u32, mask_bits: u8 },
     /// An IPv6 address.
     V6(Ipv6Addr),
     /// An IPv6 prefix, the length as written.
@@ -264,29 +212,19 @@ impl SetItem {
 
 /// Comparison of two numbers (unsigned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
-pub enum RelOp {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
+pub enum RelOp { Eq, Ne, Lt, Le, Gt, Ge }
 
 /// Operator of `byte`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
-pub enum ByteOp {
-    Eq,
-    Lt,
-    Gt,
-    And,
-    Or,
-}
+pub enum ByteOp { Eq, Lt, Gt, And, Or }
 
 /// An arithmetic expression over 32-bit unsigned numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
 pub enum Arith {
     /// A number or a named constant.
     Number(u32),
@@ -294,44 +232,14 @@ pub enum Arith {
     Len,
     /// Extension: a number that the caller gives with each packet, by its place in the row.
     Input(u32),
-    /// `proto[index:size]`.
-    Load {
-        /// Whose header.
-        proto: Proto,
-        /// Byte offset within it.
-        index: ArithId,
-        /// Bytes: the parser takes any number, lowering accepts 1, 2 and 4.
-        size: u32,
-    },
+    /// `proto[index:size]`: so many bytes of a header from this byte on. The parser takes any number, lowering accepts 1, 2 and 4.
+    Load { proto: Proto, index: ArithId, size: u32 },
     /// Extension: `&proto[index:size]`, the offset of that field from the start of the frame.
-    AddressOf {
-        /// Whose header.
-        proto: Proto,
-        /// Byte offset within it.
-        index: ArithId,
-        /// Bytes of the field, as for a load.
-        size: u32,
-    },
+    AddressOf { proto: Proto, index: ArithId, size: u32 },
     /// `-a`.
     Neg(ArithId),
     /// `a op b`.
     Op(ArithOp, ArithId, ArithId),
-}
-
-/// Arithmetic operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum ArithOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
 }
 
 /// Primitives over a pf(4) log header.
@@ -381,20 +289,9 @@ pub enum Llc {
 
 /// ATM words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
-pub enum AtmType {
-    Lane,
-    Metac,
-    Bcc,
-    Oamf4ec,
-    Oamf4sc,
-    Sc,
-    Ilmic,
-    Oam,
-    Oamf4,
-    Connectmsg,
-    Metaconnect,
-}
+pub enum AtmType { Lane, Metac, Bcc, Oamf4ec, Oamf4sc, Sc, Ilmic, Oam, Oamf4, Connectmsg, Metaconnect }
 
 /// ATM numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -406,29 +303,15 @@ pub enum AtmField {
 
 /// MTP2 signal units; `H…` are the high-speed forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
-pub enum Mtp2Type {
-    Fisu,
-    Lssu,
-    Msu,
-    Hfisu,
-    Hlssu,
-    Hmsu,
-}
+pub enum Mtp2Type { Fisu, Lssu, Msu, Hfisu, Hlssu, Hmsu }
 
 /// MTP3 fields; `H…` are the high-speed forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
-pub enum Mtp3Field {
-    Sio,
-    Opc,
-    Dpc,
-    Sls,
-    Hsio,
-    Hopc,
-    Hdpc,
-    Hsls,
-}
+pub enum Mtp3Field { Sio, Opc, Dpc, Sls, Hsio, Hopc, Hdpc, Hsls }
 
 impl Ast {
     /// Adds an expression.
@@ -455,8 +338,45 @@ impl Ast {
         self.expr_spans[id.0 as usize]
     }
 
+    /// The operands of an operator or a parenthesis, in order; none of a primitive.
+    pub fn operands(&self, id: ExprId) -> impl DoubleEndedIterator<Item = ExprId> + use<> {
+        let operands = match *self.expr(id) {
+            Expr::And(a, b) | Expr::Or(a, b) => [Some(a), Some(b)],
+            Expr::Not(a) | Expr::Group(a) => [Some(a), None],
+            _ => [None; 2],
+        };
+        operands.into_iter().flatten()
+    }
+
+    /// The operands of a chain of `and`, or of `or`, in the order of the text; anything else is a chain of itself.
+    pub fn chain(&self, mut id: ExprId) -> Vec<ExprId> {
+        let is_or = matches!(self.expr(id), Expr::Or(..));
+        let mut operands = Vec::new();
+        while let Expr::And(left, right) | Expr::Or(left, right) = *self.expr(id)
+            && is_or == matches!(self.expr(id), Expr::Or(..))
+        {
+            operands.push(right);
+            id = left;
+        }
+        operands.push(id);
+        operands.reverse();
+        operands
+    }
+
     /// The arithmetic expression.
     pub fn arith(&self, id: ArithId) -> Arith {
         self.ariths[id.0 as usize]
+    }
+
+    /// The operands of an arithmetic expression, in order.
+    pub fn arith_operands(&self, id: ArithId) -> impl DoubleEndedIterator<Item = ArithId> + use<> {
+        let operands = match self.arith(id) {
+            Arith::Number(_) | Arith::Len | Arith::Input(_) => [None; 2],
+            Arith::Load { index: a, .. } | Arith::AddressOf { index: a, .. } | Arith::Neg(a) => {
+                [Some(a), None]
+            }
+            Arith::Op(_, a, b) => [Some(a), Some(b)],
+        };
+        operands.into_iter().flatten()
     }
 }

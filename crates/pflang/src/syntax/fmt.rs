@@ -74,22 +74,15 @@ fn write_expr(out: &mut String, ast: &Ast, id: ExprId) {
             write_arith_piece(out, ast, piece, &mut pieces);
             continue;
         };
-        let mut then = |list: &mut dyn Iterator<Item = Piece>| {
-            let mut list: Vec<Piece> = list.collect();
-            list.reverse();
-            pieces.append(&mut list);
-        };
-        match ast.expr(id) {
-            Expr::And(a, b) => {
-                then(&mut [Piece::Expr(*a), Piece::Text(" and "), Piece::Expr(*b)].into_iter())
-            }
-            Expr::Or(a, b) => then(&mut [Piece::Expr(*a), Piece::Text(" or "), Piece::Expr(*b)].into_iter()),
-            Expr::Not(a) => then(&mut [Piece::Text("not "), Piece::Expr(*a)].into_iter()),
-            Expr::Group(a) => then(&mut [Piece::Text("("), Piece::Expr(*a), Piece::Text(")")].into_iter()),
+        match *ast.expr(id) {
+            Expr::And(a, b) => pieces.extend([Piece::Expr(b), Piece::Text(" and "), Piece::Expr(a)]),
+            Expr::Or(a, b) => pieces.extend([Piece::Expr(b), Piece::Text(" or "), Piece::Expr(a)]),
+            Expr::Not(a) => pieces.extend([Piece::Expr(a), Piece::Text("not ")]),
+            Expr::Group(a) => pieces.extend([Piece::Text(")"), Piece::Expr(a), Piece::Text("(")]),
             Expr::Relation(op, a, b) => {
-                then(&mut [Piece::Arith(*a), Piece::Text(relation(*op)), Piece::Arith(*b)].into_iter());
+                pieces.extend([Piece::Arith(b), Piece::Text(relation(op)), Piece::Arith(a)]);
             }
-            leaf => out.push_str(&Leaf(leaf).to_string()),
+            ref leaf => out.push_str(&Leaf(leaf).to_string()),
         }
     }
 }
@@ -123,15 +116,11 @@ fn write_arith_piece(out: &mut String, ast: &Ast, piece: Piece, pieces: &mut Vec
             pieces.push(Piece::Operand(a));
         }
         Arith::Op(op, a, b) => {
-            pieces.extend([Piece::Operand(b), Piece::Text(operator(op)), Piece::Operand(a)]);
+            let [space, sign] = [" ", op.symbol()].map(Piece::Text);
+            pieces.extend([Piece::Operand(b), Piece::Text(" "), sign, space, Piece::Operand(a)]);
         }
-        Arith::Load { proto, index, size } => {
-            out.push_str(proto.name());
-            out.push('[');
-            pieces.extend([Piece::Text("]"), Piece::Size(size), Piece::Arith(index)]);
-        }
-        Arith::AddressOf { proto, index, size } => {
-            out.push('&');
+        field @ (Arith::Load { proto, index, size } | Arith::AddressOf { proto, index, size }) => {
+            out.push_str(if matches!(field, Arith::AddressOf { .. }) { "&" } else { "" });
             out.push_str(proto.name());
             out.push('[');
             pieces.extend([Piece::Text("]"), Piece::Size(size), Piece::Arith(index)]);
@@ -148,22 +137,6 @@ pub(super) fn relation(op: RelOp) -> &'static str {
         RelOp::Le => " <= ",
         RelOp::Gt => " > ",
         RelOp::Ge => " >= ",
-    }
-}
-
-/// An arithmetic operator with the spaces around it.
-pub(super) fn operator(op: ArithOp) -> &'static str {
-    match op {
-        ArithOp::Add => " + ",
-        ArithOp::Sub => " - ",
-        ArithOp::Mul => " * ",
-        ArithOp::Div => " / ",
-        ArithOp::Mod => " % ",
-        ArithOp::And => " & ",
-        ArithOp::Or => " | ",
-        ArithOp::Xor => " ^ ",
-        ArithOp::Shl => " << ",
-        ArithOp::Shr => " >> ",
     }
 }
 

@@ -49,36 +49,13 @@ pub enum TokenKind {
 
 /// Operators and punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[rustfmt::skip]
 #[allow(missing_docs)]
 pub enum Sign {
-    Plus,
-    Minus,
-    Star,
-    Slash,
-    Percent,
-    Ampersand,
-    Pipe,
-    Caret,
-    Shl,
-    Shr,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    LParen,
-    RParen,
-    LBracket,
-    RBracket,
-    Colon,
-    LBrace,
-    RBrace,
-    Comma,
-    /// `;`, only in programs.
-    Semicolon,
-    /// `=>`, only in programs.
-    Arrow,
+    Plus, Minus, Star, Slash, Percent, Ampersand, Pipe, Caret, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge,
+    LParen, RParen, LBracket, RBracket, Colon, LBrace, RBrace, Comma,
+    // `;` and `=>`, only in programs.
+    Semicolon, Arrow,
 }
 
 /// The signs, longer spellings first.

@@ -91,35 +91,11 @@ fn write_tree(out: &mut String, ast: &Ast, root: ExprId, depth: usize) {
     let mut work = vec![(root, depth)];
     while let Some((id, depth)) = work.pop() {
         write_line(out, depth, &head(ast, id), ast.span(id));
-        match ast.expr(id) {
-            Expr::And(..) | Expr::Or(..) => {
-                work.extend(chain(ast, id).into_iter().map(|child| (child, depth + 1)));
-            }
-            Expr::Not(child) | Expr::Group(child) => work.push((*child, depth + 1)),
-            _ => {}
-        }
-    }
-}
-
-/// The operands of a chain of one operator, the last first.
-fn chain(ast: &Ast, mut id: ExprId) -> Vec<ExprId> {
-    let or = matches!(ast.expr(id), Expr::Or(..));
-    let mut operands = Vec::new();
-    loop {
-        match ast.expr(id) {
-            Expr::Or(left, right) if or => {
-                operands.push(*right);
-                id = *left;
-            }
-            Expr::And(left, right) if !or => {
-                operands.push(*right);
-                id = *left;
-            }
-            _ => {
-                operands.push(id);
-                return operands;
-            }
-        }
+        let children = match ast.expr(id) {
+            Expr::And(..) | Expr::Or(..) => ast.chain(id),
+            _ => ast.operands(id).collect(),
+        };
+        work.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
     }
 }
 

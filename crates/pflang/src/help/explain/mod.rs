@@ -25,6 +25,7 @@ mod written;
 
 pub(crate) use program::of_program;
 
+use crate::diag::harmless;
 use crate::help::lint::guards::{self, Lost};
 use crate::lower;
 use crate::options::{Dialect, Limits, Names};
@@ -156,13 +157,15 @@ fn outline(
         }
     }
     let text = match ast.expr(id) {
-        Expr::And(..) => {
-            push_chain(ast, id, depth, work);
-            if negated { "not all of these hold:" } else { "all of these hold:" }.to_owned()
-        }
-        Expr::Or(..) => {
-            push_chain(ast, id, depth, work);
-            if negated { "none of these holds:" } else { "any of these holds:" }.to_owned()
+        operator @ (Expr::And(..) | Expr::Or(..)) => {
+            let operands = ast.chain(id).into_iter().rev();
+            work.extend(operands.map(|id| Item { id, depth: depth + 1, negated: false }));
+            match (operator, negated) {
+                (Expr::And(..), false) => "all of these hold:".to_owned(),
+                (Expr::And(..), true) => "not all of these hold:".to_owned(),
+                (_, false) => "any of these holds:".to_owned(),
+                (_, true) => "none of these holds:".to_owned(),
+            }
         }
         primitive => {
             note(ast, primitive, negated, notes);
@@ -171,25 +174,6 @@ fn outline(
         }
     };
     lines.push(Line { depth, text });
-}
-
-/// The operands of a chain of one operator, to be explained one level deeper, the first next.
-fn push_chain(ast: &Ast, mut id: ExprId, depth: usize, work: &mut Vec<Item>) {
-    let or = matches!(ast.expr(id), Expr::Or(..));
-    let mut push = |id| work.push(Item { id, depth: depth + 1, negated: false });
-    loop {
-        match *ast.expr(id) {
-            Expr::Or(left, right) if or => {
-                push(right);
-                id = left;
-            }
-            Expr::And(left, right) if !or => {
-                push(right);
-                id = left;
-            }
-            _ => return push(id),
-        }
-    }
 }
 
 /// Surprises of primitives, in the order in which notes are shown.
@@ -262,40 +246,28 @@ impl Note {
 }
 
 fn note(ast: &Written<'_>, primitive: &Expr, negated: bool, notes: &mut BTreeSet<Note>) {
-    match primitive {
-        Expr::Vlan(_)
-        | Expr::VlanIn(_)
-        | Expr::Mpls(_)
-        | Expr::Pppoes(_)
-        | Expr::Geneve(_)
-        | Expr::Vxlan(_) => {
-            notes.insert(Note::Encapsulation);
-        }
-        Expr::Id(quals, id) => notes.extend(identifier_note(*quals, !is_ip6(id))),
+    if let Expr::Relation(_, a, b) = primitive {
+        let reads = relation::reads(ast, [*a, *b]);
+        notes.extend(reads.transport.then_some(Note::TransportLoad));
+        notes.extend(reads.length.then_some(Note::Length));
+        notes.extend((negated && reads.bytes).then_some(Note::ShortPackets));
+    }
+    notes.extend(match primitive {
+        Expr::Vlan(_) | Expr::VlanIn(_) | Expr::Mpls(_) => Some(Note::Encapsulation),
+        Expr::Pppoes(_) | Expr::Geneve(_) | Expr::Vxlan(_) => Some(Note::Encapsulation),
+        Expr::Id(quals, id) => identifier_note(*quals, !is_ip6(id)),
         Expr::In(quals, items) => {
             let is_ip6 = |item: &SetItem| matches!(item, SetItem::Id(id, _) if is_ip6(id));
-            notes.extend(identifier_note(*quals, !items.iter().all(is_ip6)));
+            identifier_note(*quals, !items.iter().all(is_ip6))
         }
         Expr::Proto(Proto::Tcp | Proto::Udp | Proto::Sctp | Proto::Ah | Proto::Esp | Proto::Pim) => {
-            notes.insert(Note::Transport);
+            Some(Note::Transport)
         }
-        Expr::Proto(Proto::Icmp6) if ast.dialect.ipv6 => {
-            notes.insert(Note::Transport);
-        }
-        Expr::Broadcast(Some(Proto::Ip)) => {
-            notes.insert(Note::Netmask);
-        }
-        Expr::Less(_) | Expr::Greater(_) => {
-            notes.insert(Note::Length);
-        }
-        Expr::Relation(_, a, b) => {
-            let reads = relation::reads(ast, [*a, *b]);
-            notes.extend(reads.transport.then_some(Note::TransportLoad));
-            notes.extend(reads.length.then_some(Note::Length));
-            notes.extend((negated && reads.bytes).then_some(Note::ShortPackets));
-        }
-        _ => {}
-    }
+        Expr::Proto(Proto::Icmp6) if ast.dialect.ipv6 => Some(Note::Transport),
+        Expr::Broadcast(Some(Proto::Ip)) => Some(Note::Netmask),
+        Expr::Less(_) | Expr::Greater(_) => Some(Note::Length),
+        _ => None,
+    });
 }
 
 fn is_ip6(id: &Id) -> bool {
@@ -312,6 +284,7 @@ fn identifier_note(quals: Quals, has_ip4: bool) -> Option<Note> {
     }
 }
 
+/// Names come from the filter; a terminal must not obey them.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, rest)) = self.lines.split_first() else {
@@ -333,9 +306,4 @@ impl fmt::Display for Explanation {
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "  - {note}"))
     }
-}
-
-/// Names come from the filter; a terminal must not obey them.
-fn harmless(text: &str) -> String {
-    crate::diag::harmless(text)
 }

@@ -45,33 +45,25 @@ pub(super) fn words(ast: &Written<'_>, id: ExprId, primitive: &Expr) -> String {
         Expr::Outbound => "the packet was sent by the machine that captured it".into(),
         Expr::Ifindex(n) => format!("the packet was captured on the interface with index {n}"),
         Expr::VlanIn(ranges) => {
-            let numbers = crate::syntax::fmt::numbers(ranges);
-            match ast.depth(id).before {
-                0 => format!("the frame has a VLAN tag with a number among {numbers}"),
-                before => {
-                    format!("the frame has a {} VLAN tag with a number among {numbers}", ordinal(before))
-                }
+            let (tag, numbers) = (counted("a", "VLAN tag", ast.depth(id)), fmt::numbers(ranges));
+            format!("the frame has {tag} with a number among {numbers}")
+        }
+        Expr::Vlan(tag) => {
+            let depth = ast.depth(id);
+            let words = tagged(&counted("a", "VLAN tag", depth), "number", tag.map(number));
+            let is_sure = depth.is_sure || depth.before == 0;
+            if is_sure { words } else { format!("{words}, whether or not it has one in front of that") }
+        }
+        Expr::Mpls(label) => {
+            let depth = ast.depth(id);
+            let words = tagged(&counted("an", "MPLS label", depth), "value", label.map(number));
+            match depth.is_sure || depth.before == 0 {
+                true => words,
+                false => format!(
+                    "{words}: it is asked only whether a label in front of that would be the last, which packets without labels answer as well"
+                ),
             }
         }
-        Expr::Vlan(tag) => match ast.depth(id) {
-            Depth { before: 0, .. } => tagged("a VLAN tag", "number", tag.map(number)),
-            Depth { before, is_sure } => {
-                let words = tagged(&format!("a {} VLAN tag", ordinal(before)), "number", tag.map(number));
-                if is_sure { words } else { format!("{words}, whether or not it has one in front of that") }
-            }
-        },
-        Expr::Mpls(label) => match ast.depth(id) {
-            Depth { before: 0, .. } => tagged("an MPLS label", "value", label.map(number)),
-            Depth { before, is_sure } => {
-                let words = tagged(&format!("a {} MPLS label", ordinal(before)), "value", label.map(number));
-                match is_sure {
-                    true => words,
-                    false => format!(
-                        "{words}: it is asked only whether a label in front of that would be the last, which packets without labels answer as well"
-                    ),
-                }
-            }
-        },
         Expr::Pppoed => "the frame is a PPPoE discovery packet".into(),
         Expr::Pppoes(session) => tagged("a PPPoE session header", "session", session.map(number)),
         Expr::Geneve(vni) => tagged("a Geneve header (UDP port 6081)", "network identifier", vni.map(number)),
@@ -289,12 +281,13 @@ fn byte(index: u32, op: ByteOp, value: u32, written: &str) -> String {
     format!("byte {index} of the frame {verb} {written}")
 }
 
-/// `second` for 1.
-fn ordinal(before: usize) -> String {
-    match before {
-        1 => "second".to_owned(),
-        2 => "third".to_owned(),
-        more => format!("{}th", more + 1),
+/// `an MPLS label`, or `a second MPLS label` behind another.
+fn counted(article: &str, what: &str, depth: Depth) -> String {
+    match depth.before {
+        0 => format!("{article} {what}"),
+        1 => format!("a second {what}"),
+        2 => format!("a third {what}"),
+        more => format!("a {}th {what}", more + 1),
     }
 }
 

@@ -204,7 +204,7 @@ fn field(ast: &Written<'_>, id: ArithId, text: &str) -> Option<&'static str> {
         if matches!(ast.lost(id), Some(Lost::Protocol | Lost::Version)) {
             return None;
         }
-        push_operands(ast, id, &mut work);
+        work.extend(ast.arith_operands(id).rev());
     }
     Some(words)
 }
@@ -253,7 +253,7 @@ fn where_clause(ast: &Written<'_>, id: ArithId) -> String {
                 continue;
             }
         }
-        push_operands(ast, id, &mut work);
+        work.extend(ast.arith_operands(id).rev());
     }
     if found.is_empty() { String::new() } else { format!(" (where {})", found.join(", ")) }
 }
@@ -269,19 +269,9 @@ fn is_small(ast: &Ast, id: ArithId) -> bool {
         if parts > PARTS_MAX {
             return false;
         }
-        push_operands(ast, id, &mut work);
+        work.extend(ast.arith_operands(id).rev());
     }
     true
-}
-
-/// The operands of an expression, the first next.
-fn push_operands(ast: &Ast, id: ArithId, work: &mut Vec<ArithId>) {
-    match ast.arith(id) {
-        Arith::Load { index, .. } | Arith::AddressOf { index, .. } => work.push(index),
-        Arith::Neg(a) => work.push(a),
-        Arith::Op(_, a, b) => work.extend([b, a]),
-        Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-    }
 }
 
 fn cut(text: &str) -> String {
@@ -311,24 +301,14 @@ pub(super) fn reads(ast: &Written<'_>, sides: [ArithId; 2]) -> Reads {
             Arith::Load { proto, .. } => {
                 reads.bytes = true;
                 reads.transport |= proto == Proto::Icmp6 && ast.dialect.ipv6;
+                use Proto::{Carp, Icmp, Igmp, Igrp, Pim, Sctp, Tcp, Udp, Vrrp};
+                let is_transport = matches!(proto, Tcp | Udp | Sctp | Icmp | Igmp | Igrp | Pim | Vrrp | Carp);
                 // What else these read, other notes say.
-                reads.transport |= ast.lost(id).is_none()
-                    && matches!(
-                        proto,
-                        Proto::Tcp
-                            | Proto::Udp
-                            | Proto::Sctp
-                            | Proto::Icmp
-                            | Proto::Igmp
-                            | Proto::Igrp
-                            | Proto::Pim
-                            | Proto::Vrrp
-                            | Proto::Carp
-                    );
+                reads.transport |= is_transport && ast.lost(id).is_none();
             }
             _ => {}
         }
-        push_operands(ast, id, &mut work);
+        work.extend(ast.arith_operands(id).rev());
     }
     reads
 }

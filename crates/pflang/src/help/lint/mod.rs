@@ -114,34 +114,11 @@ fn ungrouped(ast: &Ast, mut id: ExprId) -> ExprId {
     id
 }
 
-/// The operands of a chain of `and`, or of `or`, in the order of the text.
-fn operands(ast: &Ast, mut id: ExprId) -> Vec<ExprId> {
-    let is_same = |a: &Expr, b: &Expr| std::mem::discriminant(a) == std::mem::discriminant(b);
-    let chain = ast.expr(id);
-    let mut operands = Vec::new();
-    while let (expr, true) = (ast.expr(id), is_same(ast.expr(id), chain))
-        && let Expr::And(left, right) | Expr::Or(left, right) = *expr
-    {
-        operands.push(right);
-        id = left;
-    }
-    operands.push(id);
-    operands.reverse();
-    operands
-}
-
 /// By part: the operator whose operand it is.
 fn parents(ast: &Ast) -> Vec<Option<ExprId>> {
     let mut parents = vec![None; ast.exprs.len()];
-    for (id, expr) in (0..).map(ExprId).zip(&ast.exprs) {
-        match *expr {
-            Expr::And(a, b) | Expr::Or(a, b) => {
-                parents[a.0 as usize] = Some(id);
-                parents[b.0 as usize] = Some(id);
-            }
-            Expr::Not(a) | Expr::Group(a) => parents[a.0 as usize] = Some(id),
-            _ => {}
-        }
+    for id in (0..ast.exprs.len() as u32).map(ExprId) {
+        ast.operands(id).for_each(|operand| parents[operand.0 as usize] = Some(id));
     }
     parents
 }
@@ -150,12 +127,10 @@ fn parents(ast: &Ast) -> Vec<Option<ExprId>> {
 fn has(ast: &Ast, root: ExprId, is_it: impl Fn(&Expr) -> bool) -> bool {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
-        match *ast.expr(id) {
-            Expr::And(a, b) | Expr::Or(a, b) => pending.extend([a, b]),
-            Expr::Not(a) | Expr::Group(a) => pending.push(a),
-            ref primitive if is_it(primitive) => return true,
-            _ => {}
+        if is_it(ast.expr(id)) {
+            return true;
         }
+        pending.extend(ast.operands(id));
     }
     false
 }
@@ -166,14 +141,18 @@ fn is_encapsulation(expr: &Expr) -> bool {
 
 /// Whether there are headers inside, which are looked at by what stands to the right.
 fn shifts(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::Atm(AtmType::Lane)
-            | Expr::Vlan(_)
-            | Expr::VlanIn(_)
-            | Expr::Mpls(_)
-            | Expr::Pppoes(_)
-            | Expr::Geneve(_)
-            | Expr::Vxlan(_)
-    )
+    shifting_word(expr).is_some()
+}
+
+/// The word for headers that have others inside, which are looked at by what stands to the right.
+fn shifting_word(expr: &Expr) -> Option<&'static str> {
+    Some(match expr {
+        Expr::Vlan(_) | Expr::VlanIn(_) => "vlan",
+        Expr::Mpls(_) => "mpls",
+        Expr::Pppoes(_) => "pppoes",
+        Expr::Geneve(_) => "geneve",
+        Expr::Vxlan(_) => "vxlan",
+        Expr::Atm(AtmType::Lane) => "lane",
+        _ => return None,
+    })
 }

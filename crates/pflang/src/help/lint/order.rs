@@ -2,7 +2,7 @@
 //! outside of it, and has to stand to its right.
 
 use super::decide::Decider;
-use super::{Linted, has, is_encapsulation, operands, shifts, ungrouped};
+use super::{Linted, has, is_encapsulation, shifts, ungrouped};
 use crate::syntax::ast::{Ast, Expr, ExprId};
 use crate::syntax::fmt;
 
@@ -41,7 +41,7 @@ pub(super) fn help_inside(
     if !has(ast, and, is_encapsulation) {
         return None;
     }
-    distributed(linted, &operands(ast, and), decider)
+    distributed(linted, &ast.chain(and), decider)
         .map(|text| format!("put the encapsulation first: `{text}`"))
         .or_else(|| (is_left && has(ast, part, shifts)).then(|| FIRST.to_owned()))
 }
@@ -49,11 +49,11 @@ pub(super) fn help_inside(
 /// A conjunction with its encapsulations first, or with all that they hold for in each alternative.
 fn reordered(linted: Linted<'_>, id: ExprId, decider: &Decider) -> Option<String> {
     let ast = linted.ast;
-    let part = operands(ast, id);
+    let part = ast.chain(id);
     if !has(ast, id, is_encapsulation) {
         return None;
     }
-    let whole = operands(ast, chain(ast, id));
+    let whole = ast.chain(largest_conjunction(ast, id));
     let mut texts =
         [&whole, &part].into_iter().filter(|list| list.len() <= OPERANDS_MAX).filter_map(|list| {
             let ordered = encapsulations_first(ast, list);
@@ -82,7 +82,7 @@ pub(super) fn distributed(linted: Linted<'_>, part: &[ExprId], decider: &Decider
     }
     let inside = ungrouped(ast, group);
     let alternatives = match ast.expr(inside) {
-        Expr::Or(..) => operands(ast, inside),
+        Expr::Or(..) => ast.chain(inside),
         _ => vec![inside],
     };
     if alternatives.len() > OPERANDS_MAX {
@@ -94,7 +94,7 @@ pub(super) fn distributed(linted: Linted<'_>, part: &[ExprId], decider: &Decider
         let is_behind = |operand: &&ExprId| operand.0 > alternative.0;
         let mut list: Vec<ExprId> = rest.iter().filter(|operand| !is_behind(operand)).copied().collect();
         list.extend(match ast.expr(ungrouped(ast, alternative)) {
-            Expr::And(..) => operands(ast, ungrouped(ast, alternative)),
+            Expr::And(..) => ast.chain(ungrouped(ast, alternative)),
             _ => vec![alternative],
         });
         list.extend(rest.iter().filter(is_behind));
@@ -117,7 +117,7 @@ fn encapsulations_first(ast: &Ast, list: &[ExprId]) -> Vec<ExprId> {
 }
 
 /// The largest conjunction that begins with this one.
-pub(super) fn chain(ast: &Ast, id: ExprId) -> ExprId {
+pub(super) fn largest_conjunction(ast: &Ast, id: ExprId) -> ExprId {
     let mut top = id;
     for (above, expr) in (0..).zip(&ast.exprs).skip(id.0 as usize + 1) {
         if matches!(expr, Expr::And(left, _) if *left == top) {

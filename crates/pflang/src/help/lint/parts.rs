@@ -17,7 +17,7 @@
 use super::decide::Decider;
 use super::order;
 use super::text::{ip4_only_load, negated_alternatives};
-use super::{LINTS_MAX, Linted, operands, ungrouped};
+use super::{LINTS_MAX, Linted, ungrouped};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{TreeId, TreeNode};
 use crate::lower::Parts;
@@ -69,7 +69,7 @@ impl Search<'_, '_> {
         }
         match *ast.expr(id) {
             Expr::And(..) => {
-                let sides = operands(ast, id);
+                let sides = ast.chain(id);
                 let and = part.and.or(Some(id));
                 for (at, &side) in sides.iter().enumerate().rev() {
                     let mut around = part.around.clone();
@@ -82,11 +82,9 @@ impl Search<'_, '_> {
                 }
             }
             Expr::Or(..) if self.always(id) => self.blame_always(id),
-            Expr::Or(left, right) => {
+            Expr::Or(..) => {
                 self.found.extend(self.negated_alternatives(id));
-                let is_chain = operands(ast, id).len() > 2;
-                let sides = if is_chain { operands(ast, id) } else { vec![left, right] };
-                pending.extend(sides.into_iter().rev().map(|side| Part {
+                pending.extend(ast.chain(id).into_iter().rev().map(|side| Part {
                     id: side,
                     around: part.around.clone(),
                     and: part.and,
@@ -154,7 +152,7 @@ impl Search<'_, '_> {
             }
             match *ast.expr(id) {
                 Expr::And(..) => self.blame_and(id, &mut pending),
-                Expr::Or(..) => pending.extend(operands(ast, id).into_iter().rev()),
+                Expr::Or(..) => pending.extend(ast.chain(id).into_iter().rev()),
                 Expr::Not(inside) if self.is_plain_truth(inside) => {
                     self.tell(Code::AlwaysTrue, ungrouped(ast, inside), ALWAYS);
                 }
@@ -238,7 +236,7 @@ impl Search<'_, '_> {
     /// Tells of a chain of `or` that every packet satisfies.
     fn blame_always(&mut self, or: ExprId) {
         let ast = self.linted.ast;
-        let sides = operands(ast, or);
+        let sides = ast.chain(or);
         for &side in &sides {
             let side = ungrouped(ast, side);
             if self.is_always_compared(side) || self.always(side) {

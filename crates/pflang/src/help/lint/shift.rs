@@ -6,13 +6,13 @@
 //! has matched: the `scoped` dialect ends it there, too, but nobody is surprised where it does not end.)
 
 use super::decide::Decider;
-use super::{Helps, Linted, operands, order, parents, shifts, ungrouped};
+use super::{Helps, Linted, order, parents, shifting_word, shifts, ungrouped};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::{Tree, TreeId};
 use crate::lower::layers::Layers;
 use crate::lower::{self, Parts, Scope, ethertype};
 use crate::options::Dialect;
-use crate::syntax::ast::{Ast, AtmType, Expr, ExprId};
+use crate::syntax::ast::{Ast, Expr, ExprId};
 use wire::LinkType;
 
 /// Alternatives of a suggestion that is still helpful.
@@ -131,7 +131,7 @@ fn lint(
     let way: Vec<ExprId> = above(word).take_while(|id| !around.contains(id)).collect();
     let join = above(word).find(|id| around.contains(id));
     let escaped = way.iter().rev().copied().find(|&id| matches!(ast.expr(id), Expr::Or(..) | Expr::Not(_)));
-    let name = name(ast.expr(word)).unwrap_or("vlan");
+    let name = shifting_word(ast.expr(word)).unwrap_or("vlan");
     let told = |span, words| Diagnostic::new(Code::ShiftsOffsets, span, words);
     let mut lint = match (join.map(|id| (id, ast.expr(id))), escaped.map(|id| ast.expr(id))) {
         (Some((or, &Expr::Or(left, right))), _) => told(
@@ -190,7 +190,7 @@ fn help_for_conjunction(
     if helps == Helps::Left {
         return None;
     }
-    let sides = operands(ast, order::chain(ast, and));
+    let sides = ast.chain(order::largest_conjunction(ast, and));
     if let Some(text) = order::distributed(linted, &sides, decider) {
         return Some(format!("write `{text}`"));
     }
@@ -209,40 +209,16 @@ fn help_for_conjunction(
     })
 }
 
-/// How an encapsulation is called that shifts what follows.
-fn name(expr: &Expr) -> Option<&'static str> {
-    Some(match expr {
-        Expr::Vlan(_) | Expr::VlanIn(_) => "vlan",
-        Expr::Mpls(_) => "mpls",
-        Expr::Pppoes(_) => "pppoes",
-        Expr::Geneve(_) => "geneve",
-        Expr::Vxlan(_) => "vxlan",
-        Expr::Atm(AtmType::Lane) => "lane",
-        _ => return None,
-    })
-}
-
 /// The encapsulations that a chain of `or` chooses from, with one that shifts at most; `None` where there is more in it than words.
 fn instead(ast: &Ast, or: ExprId, before: &Layers) -> Option<String> {
     let mut words = Vec::new();
-    let mut rest = Some(or);
-    while let Some(id) = rest {
-        let (operand, next) = match *ast.expr(id) {
-            Expr::Or(left, right) => (right, Some(left)),
-            _ => (id, None),
-        };
-        let mut operand = operand;
-        while let Expr::Group(inside) = *ast.expr(operand) {
-            operand = inside;
-        }
-        match ast.expr(operand) {
+    for operand in ast.chain(or) {
+        match ast.expr(ungrouped(ast, operand)) {
             Expr::And(..) | Expr::Or(..) | Expr::Not(_) => return None,
-            word if name(word).is_some() => words.push(word),
+            word if shifts(word) => words.push(word),
             _ => {}
         }
-        rest = next;
     }
-    words.reverse();
     if words.len() > ALTERNATIVES_MAX {
         return None;
     }
@@ -317,7 +293,7 @@ impl Fields {
             _ => None,
         });
         let any = numbers.collect::<Option<Vec<_>>>()?.join(" or ");
-        let word = name(first)?;
+        let word = shifting_word(first)?;
         Some(match first {
             Expr::Pppoes(_) => format!("({any}) and {word}"),
             _ => format!("{word} and ({any})"),

@@ -1,7 +1,7 @@
 //! Warnings that the syntax tree alone can give: operators that bind otherwise than they look, and words that mean another thing than
 //! they seem to.
 
-use super::{Linted, SUGGESTION_MAX, operands, ungrouped};
+use super::{Linted, SUGGESTION_MAX, ungrouped};
 use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use crate::lower::{for_each_load, left_aligned};
@@ -80,7 +80,7 @@ pub(super) fn negated_alternatives(ast: &Ast, or: ExprId) -> Option<Vec<ExprId>>
         let Expr::Id(quals, _) = *ast.expr(inside) else { return None };
         (*asked.get_or_insert(quals) == quals).then_some(inside)
     };
-    operands(ast, or).iter().map(&mut negated).collect()
+    ast.chain(or).iter().map(&mut negated).collect()
 }
 
 /// `not` before comparisons that read fields.
@@ -109,12 +109,10 @@ fn not_over_loads(ast: &Ast) -> Vec<Diagnostic> {
 fn loads(ast: &Ast, root: ArithId) -> bool {
     let mut pending = vec![root];
     while let Some(id) = pending.pop() {
-        match ast.arith(id) {
-            Arith::Number(_) | Arith::Len | Arith::Input(_) => {}
-            Arith::Load { .. } | Arith::AddressOf { .. } => return true,
-            Arith::Neg(a) => pending.push(a),
-            Arith::Op(_, a, b) => pending.extend([a, b]),
+        if let Arith::Load { .. } | Arith::AddressOf { .. } = ast.arith(id) {
+            return true;
         }
+        pending.extend(ast.arith_operands(id));
     }
     false
 }

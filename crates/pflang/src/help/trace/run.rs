@@ -6,9 +6,10 @@
 
 use super::{Answer, Sides, Trace, TraceStep, TracedLoad, TracedPlace, TracedPrimitive};
 use crate::Span;
+use crate::ir::interp::load;
 use crate::ir::print::Exprs;
 use crate::ir::tree::{Tree, TreeId, TreeNode};
-use crate::ir::{CmpOp, Cond, CondId, Order, Pool, Size, Value, ValueId};
+use crate::ir::{CmpOp, Cond, CondId, Pool, Value, ValueId};
 use crate::lower::{FileMember, Lowered};
 use crate::syntax::ast::{Ast, Expr};
 use std::collections::{HashMap, HashSet};
@@ -111,10 +112,7 @@ enum Task {
 /// Runs of one packet through the tests of a tree.
 pub(super) struct Run<'t> {
     tree: &'t Tree,
-    /// Places of sets, whose members have spans of their own.
-    sets: HashSet<Span>,
-    /// The sets of one member by the place of that. They are nothing but their member, and so have no node.
-    only_members: HashMap<Span, Span>,
+    sets: Sets,
     exprs: Exprs<'t>,
     packet: Packet<'t>,
     /// Values that have been evaluated in this run.
@@ -131,11 +129,9 @@ pub(super) struct Run<'t> {
 
 impl<'t> Run<'t> {
     pub(super) fn new(tree: &'t Tree, sets: Sets, packet: Packet<'t>) -> Self {
-        let Sets { all, only_members } = sets;
         Run {
             tree,
-            sets: all,
-            only_members,
+            sets,
             exprs: Exprs::of_pool(&tree.pool),
             packet,
             values: vec![None; tree.pool.value_count()],
@@ -192,18 +188,16 @@ impl<'t> Run<'t> {
             TreeNode::Test(cond) => Some(self.test(cond, outer).or_else(|why| outer.unknown.ok_or(why))?),
             TreeNode::In(set) => {
                 let set = self.tree.set(set);
-                match self.evaluate([set.value], outer) {
-                    Ok(()) => {
-                        let value = self.known(set.value);
-                        Some(set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value)))
-                    }
-                    Err(why) => Some(outer.unknown.ok_or(why)?),
-                }
+                let evaluated = self.evaluate([set.value], outer).map(|()| {
+                    let value = self.known(set.value);
+                    set.ranges.iter().any(|&(low, high)| (low..=high).contains(&value))
+                });
+                Some(evaluated.or_else(|why| outer.unknown.ok_or(why))?)
             }
-            TreeNode::Eval(value) => match self.evaluate([value], outer) {
-                Ok(()) => Some(true),
-                Err(why) => Some(outer.unknown.ok_or(why)?),
-            },
+            TreeNode::Eval(value) => {
+                let evaluated = self.evaluate([value], outer).map(|()| true);
+                Some(evaluated.or_else(|why| outer.unknown.ok_or(why))?)
+            }
             TreeNode::Not(a) => {
                 // `not` before a primitive is no part of its question.
                 let is_own = outer.span == Some(self.tree.span(a));
@@ -225,7 +219,7 @@ impl<'t> Run<'t> {
             }
             TreeNode::Or(a, b) => {
                 // The uppermost operator of a set ends it.
-                let is_end_of_set = outer.primitive != around && self.sets.contains(&self.tree.span(id));
+                let is_end_of_set = outer.primitive != around && self.sets.all.contains(&self.tree.span(id));
                 self.tasks.extend([Task::Else(b, Outer { is_end_of_set, ..plain }), Task::Visit(a, plain)]);
                 None
             }
@@ -262,7 +256,9 @@ impl<'t> Run<'t> {
         let is_same = |operand: TreeId| self.tree.span(operand) == span && span != Span::default();
         match self.tree.node(id) {
             TreeNode::Not(a) | TreeNode::Try(a) => is_same(a),
-            TreeNode::And(a, b) | TreeNode::Or(a, b) => is_same(a) || is_same(b) || self.sets.contains(&span),
+            TreeNode::And(a, b) | TreeNode::Or(a, b) => {
+                is_same(a) || is_same(b) || self.sets.all.contains(&span)
+            }
             TreeNode::True | TreeNode::False | TreeNode::Test(_) | TreeNode::In(_) | TreeNode::Eval(_) => {
                 true
             }
@@ -273,7 +269,7 @@ impl<'t> Run<'t> {
     /// has a node, and they all have its place.
     fn untold_set(&self, member: Span, primitive: Option<usize>) -> Option<Span> {
         let is_told = |set: &Span| primitive.is_some_and(|outer| self.primitives[outer].span == *set);
-        self.only_members.get(&member).copied().filter(|set| !is_told(set))
+        self.sets.only_members.get(&member).copied().filter(|set| !is_told(set))
     }
 
     fn begin_with_set(&mut self, span: Span, outer: Option<usize>) -> usize {
@@ -307,7 +303,7 @@ impl<'t> Run<'t> {
 
     /// Whether this is the place of a set's IPv6 address among its members; it is asked for behind the others.
     fn is_late_member(&self, id: TreeId, outer: Outer) -> bool {
-        let is_of_set = |outer: usize| self.sets.contains(&self.primitives[outer].span);
+        let is_of_set = |outer: usize| self.sets.all.contains(&self.primitives[outer].span);
         self.tree.node(id) == TreeNode::False && outer.primitive.is_some_and(is_of_set)
     }
 
@@ -334,7 +330,7 @@ impl<'t> Run<'t> {
     /// has its place.
     fn words(&self, and: TreeId, outer: Outer) -> Option<Words> {
         let span = self.tree.span(and);
-        let is_of_set = |outer: usize| self.primitives[outer].span == span && self.sets.contains(&span);
+        let is_of_set = |outer: usize| self.primitives[outer].span == span && self.sets.all.contains(&span);
         match self.tree.node(and) {
             TreeNode::And(..) if outer.primitive.is_some_and(is_of_set) => outer.words.or(Some(Words::Own)),
             _ => outer.words,
@@ -540,21 +536,14 @@ fn compute(pool: &Pool, values: &[Option<u32>], packet: Packet<'_>, value: Value
         Value::Input(slot) => Ok(packet.inputs.get(slot as usize).copied().unwrap_or_default()),
         Value::Load { base, offset, size, order } => {
             let at = u64::from(known(base)) + u64::from(offset);
-            load(packet.data, at, size, order)
-                .ok_or(Answer::NotCaptured { needed: at + u64::from(size.bytes()) })
+            let needed = at + u64::from(size.bytes());
+            if needed > packet.data.len() as u64 {
+                return Err(Answer::NotCaptured { needed });
+            }
+            Ok(load(packet.data, at as usize, size, order))
         }
         Value::Op(op, a, b) => op.eval(known(a), known(b)).ok_or(Answer::DividesByZero),
     }
-}
-
-fn load(data: &[u8], at: u64, size: Size, order: Order) -> Option<u32> {
-    let start = usize::try_from(at).ok()?;
-    let bytes = data.get(start..start.checked_add(size.bytes() as usize)?)?;
-    let shift_in = |x, byte: &u8| x << 8 | u32::from(*byte);
-    Some(match order {
-        Order::Network => bytes.iter().fold(0, shift_in),
-        Order::Little => bytes.iter().rev().fold(0, shift_in),
-    })
 }
 
 /// A value that something looks at.

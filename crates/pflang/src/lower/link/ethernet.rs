@@ -25,10 +25,7 @@ impl Lowerer<'_> {
         // Geneve says what it carries even where it carries no Ethernet header.
         let guard = if self.layers.is_geneve { None } else { self.prev_link_check() };
         let carried = self.ether_type_or_llc(proto);
-        match guard {
-            Some(guard) => self.and(guard, carried),
-            None => carried,
-        }
+        self.behind(guard, carried)
     }
 
     fn ether_type_or_llc(&mut self, proto: u32) -> TreeId {

@@ -50,7 +50,7 @@ impl Parser<'_> {
         {
             return Err(self.address_for(quals, start));
         }
-        let span = start.to(self.previous().map_or(start, |token| token.span));
+        let span = self.span_from(start);
         self.push_id(quals, id, span)
     }
 
@@ -84,10 +84,9 @@ impl Parser<'_> {
 
     /// `/n`, if it follows.
     fn prefix_length(&mut self) -> Step<Option<u32>> {
-        if self.peek().kind != TokenKind::Sign(Sign::Slash) {
+        if !self.skip(Sign::Slash) {
             return Ok(None);
         }
-        self.next();
         self.expect_number(Expected::PrefixLength).map(Some)
     }
 
@@ -99,11 +98,7 @@ impl Parser<'_> {
         }
         if self.peek().kind == TokenKind::Word(Word::Mask) {
             self.next();
-            let mask_token = self.peek();
-            if mask_token.kind != TokenKind::Dotted {
-                return Err(self.unexpected(Expected::NetMask));
-            }
-            self.next();
+            let mask_token = self.expect(TokenKind::Dotted, Expected::NetMask)?;
             let (value, bits) = self.v4(token)?;
             let (mask, mask_bits) = self.v4(mask_token)?;
             return Ok(Id::V4Mask { value, bits, mask, mask_bits });
@@ -167,12 +162,11 @@ impl Parser<'_> {
         let mut items = Vec::new();
         loop {
             items.push(self.set_item(quals)?);
-            match self.next_kind_or(Expected::SetEnd)? {
-                Sign::Comma => {}
-                _ => break,
+            if self.next_kind_or(Expected::SetEnd)? != Sign::Comma {
+                break;
             }
         }
-        let span = start.to(self.previous().map_or(start, |token| token.span));
+        let span = self.span_from(start);
         Ok(Operand { value: Value::Id(self.ast.push(Expr::In(quals, items), span)), span })
     }
 
@@ -216,8 +210,7 @@ impl Parser<'_> {
             }
             _ if self.begins_id(token) => {
                 let id = self.single(quals)?;
-                let span = token.span.to(self.previous().map_or(token.span, |token| token.span));
-                Ok(SetItem::Id(id, span))
+                Ok(SetItem::Id(id, self.span_from(token.span)))
             }
             _ => Err(self.unexpected(Expected::SetItem)),
         }

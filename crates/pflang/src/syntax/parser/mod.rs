@@ -214,22 +214,19 @@ pub(crate) fn attempt(text: &str, dialect: &Dialect, limits: &Limits) -> Option<
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(tokens: &'a Tokens<'a>, dialect: &'a Dialect, limits: &'a Limits) -> Self {
-        let (ast, stack) = (Ast::default(), Vec::new());
-        let (context, purpose) = (Context::Term, Purpose::Filter);
-        let (quals, slots, test_start, stop) = (None, HashMap::new(), None, None);
         Parser {
             tokens,
             at: 0,
-            ast,
-            stack,
-            context,
-            quals,
+            ast: Ast::default(),
+            stack: Vec::new(),
+            context: Context::Term,
+            quals: None,
             dialect,
             limits,
-            purpose,
-            slots,
-            test_start,
-            stop,
+            purpose: Purpose::Filter,
+            slots: HashMap::new(),
+            test_start: None,
+            stop: None,
         }
     }
 
@@ -403,15 +400,8 @@ impl<'a> Parser<'a> {
 
     /// `]` or `:size]`.
     fn close_index(&mut self, proto: Proto, address: bool, index: ArithId) -> Step<Option<Operand>> {
-        let mut size = 1;
-        if self.peek().kind == TokenKind::Sign(Sign::Colon) {
-            self.next();
-            size = self.expect_number(Expected::Size)?;
-        }
-        if self.peek().kind != TokenKind::Sign(Sign::RBracket) {
-            return Err(self.unexpected(Expected::Sign("]")));
-        }
-        let end = self.next().span;
+        let size = if self.skip(Sign::Colon) { self.expect_number(Expected::Size)? } else { 1 };
+        let end = self.expect(TokenKind::Sign(Sign::RBracket), Expected::Sign("]"))?.span;
         let (start, _) = self.pop();
         let arith = match address {
             true => Arith::AddressOf { proto, index, size },
@@ -591,6 +581,25 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
         token
+    }
+
+    /// Consumes a sign, if it comes next.
+    pub(super) fn skip(&mut self, sign: Sign) -> bool {
+        let is_there = self.peek().kind == TokenKind::Sign(sign);
+        if is_there {
+            self.next();
+        }
+        is_there
+    }
+
+    /// Consumes a token of this kind, which has to come next.
+    pub(super) fn expect(&mut self, kind: TokenKind, expected: Expected) -> Step<Token> {
+        if self.peek().kind == kind { Ok(self.next()) } else { Err(self.unexpected(expected)) }
+    }
+
+    /// From `start` to the end of the token that was read last.
+    pub(super) fn span_from(&self, start: Span) -> Span {
+        self.previous().map_or(start, |last| start.to(last.span))
     }
 
     pub(super) fn expect_number(&mut self, expected: Expected) -> Step<u32> {

@@ -18,7 +18,7 @@ impl Parser<'_> {
     /// `in { number, low-high, … }` behind arithmetic.
     pub(super) fn among(&mut self, left: ArithId, start: Span) -> Step<Operand> {
         let members = self.numbers()?;
-        let span = start.to(self.previous().map_or(start, |token| token.span));
+        let span = self.span_from(start);
         let mut any: Option<ExprId> = None;
         for (low, high, at) in members {
             self.count_term(at)?;
@@ -67,10 +67,9 @@ impl Parser<'_> {
             return Ok((low, high));
         }
         let low = self.expect_number(Expected::Number)?;
-        if self.peek().kind != TokenKind::Sign(Sign::Minus) {
+        if !self.skip(Sign::Minus) {
             return Ok((low, low));
         }
-        self.next();
         Ok((low, self.expect_number(Expected::Number)?))
     }
 
@@ -94,10 +93,7 @@ impl Parser<'_> {
             _ => return Err(self.unexpected(Expected::Sign("`sport` or `dport`"))),
         };
         self.next();
-        if self.peek().kind != TokenKind::Sign(Sign::RParen) {
-            return Err(self.unexpected(Expected::Close));
-        }
-        self.next();
+        self.expect(TokenKind::Sign(Sign::RParen), Expected::Close)?;
         if !self.is_set() {
             return Err(self.unexpected(Expected::Sign("in {")));
         }
@@ -116,7 +112,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        let span = start.to(self.previous().map_or(start, |token| token.span));
+        let span = self.span_from(start);
         self.quals = None;
         self.term(Expr::Pairs(PairSet { address, port, files }), span)
     }

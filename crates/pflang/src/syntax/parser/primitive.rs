@@ -79,8 +79,7 @@ impl Parser<'_> {
     /// A primitive without identifier, from `start` to the last token read. Nothing can be inherited from it.
     fn simple(&mut self, expr: Expr, start: Span) -> Step<Operand> {
         self.quals = None;
-        let end = self.previous().map_or(start, |token| token.span);
-        self.term(expr, start.to(end))
+        self.term(expr, self.span_from(start))
     }
 
     fn word(&mut self, expr: Expr) -> Expr {
@@ -101,8 +100,7 @@ impl Parser<'_> {
     /// A number, perhaps in any number of parentheses, if one follows.
     fn optional_number(&mut self) -> Step<Option<u32>> {
         let mut open = 0usize;
-        while self.peek().kind == TokenKind::Sign(Sign::LParen) {
-            self.next();
+        while self.skip(Sign::LParen) {
             open += 1;
         }
         let TokenKind::Number(number) = self.peek().kind else {
@@ -110,10 +108,7 @@ impl Parser<'_> {
         };
         self.next();
         for _ in 0..open {
-            if self.peek().kind != TokenKind::Sign(Sign::RParen) {
-                return Err(self.unexpected(Expected::Close));
-            }
-            self.next();
+            self.expect(TokenKind::Sign(Sign::RParen), Expected::Close)?;
         }
         Ok(Some(number))
     }
@@ -167,10 +162,7 @@ impl Parser<'_> {
             _ => return Err(self.unexpected(Expected::Id)),
         };
         self.next();
-        if self.peek().kind != TokenKind::Word(Word::Dir(other)) {
-            return Err(self.unexpected(Expected::Word(other.name())));
-        }
-        self.next();
+        self.expect(TokenKind::Word(Word::Dir(other)), Expected::Word(other.name()))?;
         Ok(Some(both))
     }
 
@@ -297,28 +289,25 @@ impl Parser<'_> {
                         .label(format!("expected a number within the mask {mask:#04x}")),
                 ))
             }
-            TokenKind::Name => match codes::value_of(names, self.tokens.name(token)) {
-                Some(value) => {
-                    self.next();
-                    Ok(value)
-                }
-                None => Err(self.unexpected(expected)),
-            },
-            _ => Err(self.unexpected(expected)),
+            _ => self.named(names, expected),
         }
+    }
+
+    /// A name from a table.
+    fn named<T: Copy>(&mut self, names: &[(&str, T)], expected: Expected) -> Step<T> {
+        let token = self.peek();
+        let value = codes::value_of(names, self.tokens.name(token)).filter(|_| token.kind == TokenKind::Name);
+        let value = value.ok_or_else(|| self.unexpected(expected))?;
+        self.next();
+        Ok(value)
     }
 
     /// A name from a table, or any number.
     fn named_or_number(&mut self, names: &[(&str, u32)], expected: Expected) -> Step<u32> {
-        let token = self.peek();
-        if token.kind == TokenKind::Name {
-            let Some(value) = codes::value_of(names, self.tokens.name(token)) else {
-                return Err(self.unexpected(expected));
-            };
-            self.next();
-            return Ok(value);
+        match self.peek().kind {
+            TokenKind::Name => self.named(names, expected),
+            _ => self.expect_number(expected),
         }
-        self.expect_number(expected)
     }
 
     fn pf(&mut self, word: Word) -> Step<Expr> {
@@ -338,10 +327,7 @@ impl Parser<'_> {
     }
 
     fn plain_name(&mut self) -> Step<String> {
-        if self.peek().kind != TokenKind::Name {
-            return Err(self.unexpected(Expected::Name));
-        }
-        let token = self.next();
+        let token = self.expect(TokenKind::Name, Expected::Name)?;
         Ok(self.tokens.name(token).to_owned())
     }
 

@@ -20,7 +20,7 @@ impl Parser<'_> {
             self.declared_inputs()?;
         }
         let begin = self.peek().span;
-        self.expect(Sign::LBrace, "`{`")?;
+        self.expect_sign(Sign::LBrace, "`{`")?;
         let (mut lines, mut open) = (Vec::new(), vec![begin]);
         while let Some(&block) = open.last() {
             match self.peek().kind {
@@ -62,13 +62,13 @@ impl Parser<'_> {
             self.test_start = None;
             Some(test)
         };
-        let test_span = start.to(self.previous().map_or(start, |last| last.span));
-        self.expect(Sign::Arrow, "`=>`")?;
+        let test_span = self.span_from(start);
+        self.expect_sign(Sign::Arrow, "`=>`")?;
         if self.skip(Sign::LBrace) {
             return Ok(Clause { span: test_span, test, test_span, call: None });
         }
         let call = self.call()?;
-        let span = start.to(self.previous().map_or(start, |last| last.span));
+        let span = self.span_from(start);
         self.skip_separator();
         Ok(Clause { span, test, test_span, call: Some(call) })
     }
@@ -98,7 +98,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.expect(Sign::RParen, "`)`")?;
+            self.expect_sign(Sign::RParen, "`)`")?;
         }
         Ok(Call { handler, arguments })
     }
@@ -138,7 +138,7 @@ impl Parser<'_> {
             }
             self.next();
             if !self.skip(Sign::Comma) {
-                return self.expect(Sign::RParen, "`,` or `)`");
+                return self.expect_sign(Sign::RParen, "`,` or `)`");
             }
         }
     }
@@ -160,20 +160,12 @@ impl Parser<'_> {
         token.kind == TokenKind::Name && self.tokens.text(token) == name
     }
 
-    fn skip(&mut self, sign: Sign) -> bool {
-        let is_there = self.peek().kind == TokenKind::Sign(sign);
-        if is_there {
-            self.next();
-        }
-        is_there
-    }
-
     fn skip_separator(&mut self) {
         let _ = self.skip(Sign::Comma) || self.skip(Sign::Semicolon);
     }
 
-    fn expect(&mut self, sign: Sign, what: &'static str) -> Step<()> {
-        if self.skip(sign) { Ok(()) } else { Err(self.unexpected(Expected::Program(what))) }
+    fn expect_sign(&mut self, sign: Sign, what: &'static str) -> Step<()> {
+        self.expect(TokenKind::Sign(sign), Expected::Program(what)).map(|_| ())
     }
 
     fn unclosed(&self, block: Span) -> Box<Diagnostic> {
