@@ -266,33 +266,40 @@ impl Engine {
         let (settings, busywait) = (&self.settings, self.settings.busywait);
         std::thread::scope(|scope| {
             // Also when `next` panics: the scope ends only when its threads do.
-            let _stop = StopOnDrop(&control);
+            let stop = StopOnDrop(&control);
+            let mut threads = Vec::with_capacity(self.workers.len());
             for (index, worker) in self.workers.iter_mut().enumerate() {
                 let mut share = control.share(index);
                 let core = settings.core_of(index);
                 let thread = std::thread::Builder::new().name(format!("worker {index}"));
-                thread.spawn_scoped(scope, move || {
+                threads.push(thread.spawn_scoped(scope, move || {
                     if let Some(core) = core {
                         bind_to_core(core);
                     }
                     worker.run(&mut share, busywait);
-                })?;
+                })?);
             }
             discards.drop_aside();
-            loop {
+            let is_to_go_on = loop {
                 let stood_still = control.stood_still();
                 let wait = next(&Status { elapsed: begin.elapsed(), stood_still });
-                // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which the scope hands on.
+                // One that ended before it was told to ends the run: an app wanted that, or it has panicked, which is handed on.
                 let Some(wait) = wait.filter(|_| !control.has_ended()) else {
                     control.get_ready_to_stop();
-                    return Ok(false);
+                    break false;
                 };
                 match control.stillness() {
-                    Stillness::Finished => return Ok(true),
+                    Stillness::Finished => break true,
                     Stillness::Resting => pause(wait.min(POLL)),
                     Stillness::Busy => pause(wait),
                 }
+            };
+            drop(stop);
+            // The scope would not wait for what threads do at their very end: libraries that keep packets for a thread give them back then.
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
+            Ok(is_to_go_on)
         })
     }
 

@@ -402,11 +402,11 @@ pub(super) fn metadata_line_of(packet: NonNull<RawPacket>) -> NonNull<MetadataLi
     unsafe { chunk.sub(METADATA).add(64 * colour_of(chunk)).cast() }
 }
 
-/// Where the two lines of a packet lie that belong to devices: the two after that of its metadata, around the end of the seven that begin a pair.
+/// Where the two lines of a packet lie that belong to devices: of the four pairs of lines, that beside the pair of its metadata.
 pub(super) fn device_lines_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
     let chunk = chunk_of(packet);
     // SAFETY: the lines lie before the headroom, in the same chunk.
-    unsafe { chunk.sub(METADATA).add(64 * ((colour_of(chunk) + 1) % 7)) }
+    unsafe { chunk.sub(METADATA).add(128 * (colour_of(chunk) / 2 ^ 1)) }
 }
 
 /// Which of eight lines a chunk uses, so that those of many chunks are spread over the sets of the cache.

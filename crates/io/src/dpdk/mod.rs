@@ -402,7 +402,7 @@ impl Opened {
     fn abandon(&mut self, pool: &mut Pool, counter: &Counter) {
         match &mut self.frames {
             Frames::Copied(copied) => copied.abandon(pool, counter),
-            Frames::Uncopied(uncopied) => uncopied.abandon(pool, counter),
+            Frames::Uncopied(uncopied) => uncopied.abandon(&self.queue, pool, counter),
         }
     }
 }

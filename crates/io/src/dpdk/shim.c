@@ -243,9 +243,10 @@ struct functions {
   void (*unregister_thread)(void);
   int (*open_port)(const char *, const char *, const struct settings *, struct port *);
   void (*close_port)(struct port *);
-  void (*places)(const struct packet *, const void **, const void **);
+  int (*places)(const struct packet *, const void **, const void **);
   uint16_t (*receive_own)(const struct port *, uint16_t, uint16_t, struct packet **, uint16_t, struct packet **, struct received *);
   uint16_t (*send_own)(const struct port *, uint16_t, struct packet *const *, uint16_t, struct packet **, uint16_t *);
+  uint16_t (*take_all_back)(struct packet **);
   uint16_t (*receive_copies)(const struct port *, uint16_t, uint8_t *const *, uint32_t *, uint16_t);
   uint16_t (*send_copies)(const struct port *, uint16_t, const uint8_t *const *, const uint32_t *, uint16_t);
   int (*is_known)(const struct port *);
@@ -266,6 +267,7 @@ const struct functions sluss_dpdk = {
     places,
     receive_own,
     send_own,
+    take_all_back,
     receive_copies,
     send_copies,
     is_known,

@@ -76,7 +76,7 @@ struct Functions {
     unregister_thread: extern "C" fn(),
     open_port: unsafe extern "C" fn(*const c_char, *const c_char, *const PortSettings, *mut RawPort) -> c_int,
     close_port: unsafe extern "C" fn(*mut RawPort),
-    places: unsafe extern "C" fn(*const u8, *mut *const u8, *mut *const u8),
+    places: unsafe extern "C" fn(*const u8, *mut *const u8, *mut *const u8) -> c_int,
     receive_own: unsafe extern "C" fn(
         *const RawPort,
         u16,
@@ -87,6 +87,7 @@ struct Functions {
         *mut packets::RawReceived,
     ) -> u16,
     send_own: unsafe extern "C" fn(*const RawPort, u16, *const Packet, u16, *mut Packet, *mut u16) -> u16,
+    take_all_back: unsafe extern "C" fn(*mut Packet) -> u16,
     receive_copies: unsafe extern "C" fn(*const RawPort, u16, *const *mut u8, *mut u32, u16) -> u16,
     send_copies: unsafe extern "C" fn(*const RawPort, u16, *const *const u8, *const u32, u16) -> u16,
     is_known: unsafe extern "C" fn(*const RawPort) -> c_int,

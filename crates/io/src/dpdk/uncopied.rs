@@ -31,7 +31,7 @@ impl Uncopied {
     pub(super) fn receive(&mut self, asked: usize, queue: &Queue, arrivals: &mut Arrivals<'_>) -> usize {
         let Arrivals { pool, counters, .. } = arrivals;
         let takes_packets = queue.port.takes_packets();
-        if takes_packets && self.spare.len() < BURST_MAX {
+        if takes_packets && self.spare.len() < INTO_MAX {
             pool.fill(&mut self.spare, INTO_MAX);
         }
         // Drivers take a buffer for each frame that they are asked for, or none at all.
@@ -103,7 +103,9 @@ impl Uncopied {
         long.for_each(|packet| pool.free(packet, &counters.too_long));
     }
 
-    pub(super) fn abandon(&mut self, pool: &mut Pool, counter: &Counter) {
+    pub(super) fn abandon(&mut self, queue: &Queue, pool: &mut Pool, counter: &Counter) {
+        queue.take_all_back(&mut self.back);
+        pool.regain(&mut self.back);
         pool.take_back_all(&mut self.spare);
         pool.free_burst(Burst::from(&mut self.waiting), counter);
     }

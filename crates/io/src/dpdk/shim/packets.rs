@@ -4,12 +4,12 @@
 //! their lists, and puts those that it returns into others.
 
 use super::{BURST_MAX, Dpdk, Queue};
-use engine::{Burst, Packet, Pool};
+use engine::{Burst, MAX_LARGE_PAYLOAD, Packet, Pool};
 use std::ptr::NonNull;
 
 /// The most packets that a call gives back.
 const BACK_MAX: usize = 1024;
-/// The most packets that a call is given to receive into: those for the driver, and as many to copy frames of other memory to.
+/// The most packets that a call is given to receive into: those that the driver may lack, and as many to copy frames of other memory to.
 pub(in crate::dpdk) const INTO_MAX: usize = 2 * BURST_MAX;
 
 /// `struct received` of the shim.
@@ -85,6 +85,17 @@ impl Queue {
         sent
     }
 
+    /// Puts all memory that drivers have left to this thread behind `back`.
+    pub(in crate::dpdk) fn take_all_back(&self, back: &mut Vec<Packet>) {
+        back.reserve(BACK_MAX);
+        let len = back.len();
+        // SAFETY: there is room for all that the shim writes: packets whose memory is nobody's, each at a valid place of its chunk.
+        unsafe {
+            let count = (self.port.dpdk.0.take_all_back)(back.as_mut_ptr().add(len));
+            back.set_len(len + usize::from(count));
+        }
+    }
+
     /// # Safety
     /// The caller forgets as many of the first packets as this returns: the device has their memory.
     unsafe fn give_first(&self, packets: &[Packet], back: &mut Vec<Packet>) -> usize {
@@ -113,19 +124,21 @@ pub(super) unsafe extern "C" fn come_back(packet: *mut u8) {
     }
 }
 
-/// Whether the shim and the pool have the same notion of where things are in a chunk.
+/// Whether the shim and the pool have the same notion of where things are in a chunk, and which chunks are large.
 pub(super) fn check_places(dpdk: Dpdk) -> Result<(), String> {
     let mut pool = Pool::new(64).map_err(|error| error.to_string())?;
-    let mut packets = Vec::new();
-    pool.fill(&mut packets, 64);
+    let usual = (0..64).map(|_| pool.allocate());
+    let mut packets: Vec<Packet> = usual.flatten().collect();
+    packets.extend(pool.allocate_for(MAX_LARGE_PAYLOAD));
     let agree = packets.iter().all(|packet| {
         let (mut lines, mut home) = (std::ptr::null(), std::ptr::null());
         let at_home = packet.data().as_ptr().wrapping_sub(2);
         // SAFETY: the shim computes with the address, and writes two.
-        unsafe { (dpdk.0.places)(at_home, &raw mut lines, &raw mut home) };
-        lines == packet.device_lines().as_ptr().cast_const() && home == at_home
+        let is_large = unsafe { (dpdk.0.places)(at_home, &raw mut lines, &raw mut home) != 0 };
+        lines == packet.device_lines().as_ptr().cast_const()
+            && home == at_home
+            && is_large == (packet.max_len() == MAX_LARGE_PAYLOAD)
     });
-    pool.count_taken(packets.len().wrapping_neg());
-    pool.regain(&mut packets);
+    pool.take_back_all(&mut packets);
     if agree { Ok(()) } else { Err("its shim is for packets of another layout".to_owned()) }
 }
