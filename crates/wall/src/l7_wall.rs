@@ -542,7 +542,7 @@ impl Running {
             self.counters.held_too_long.add(u64::from(verdict.basis == Basis::Undecided));
             return self.carry_out(packet, verdict, ports, outputs, pool);
         }
-        pool.free(packet, &self.counters.dropped.clone());
+        pool.free(packet, &self.counters.dropped);
     }
 
     #[inline]
@@ -582,16 +582,15 @@ impl Running {
             self.counters.accepted.add(1);
             return outputs[to].put(packet);
         }
+        if !matches!(verdict.basis, Basis::Fault(_)) && verdict.action == Action::Reject {
+            self.answer(&packet, (from, to), outputs, pool);
+        }
         let counter = match (verdict.basis, verdict.action) {
             (Basis::Fault(_), _) => &self.counters.faults,
             (_, Action::Drop) => &self.counters.dropped,
             _ => &self.counters.rejected,
         };
-        let counter = counter.clone();
-        if !matches!(verdict.basis, Basis::Fault(_)) && verdict.action == Action::Reject {
-            self.answer(&packet, (from, to), outputs, pool);
-        }
-        if outputs[DROP].is_linked() { outputs[DROP].put(packet) } else { pool.free(packet, &counter) }
+        if outputs[DROP].is_linked() { outputs[DROP].put(packet) } else { pool.free(packet, counter) }
     }
 
     /// Notes what became of a packet, for records.

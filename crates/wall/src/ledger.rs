@@ -26,11 +26,30 @@ pub struct Ledger(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     wanted: Wanted,
-    packets: AtomicU64,
     /// Whether flows as they stand are asked for.
     is_asked: AtomicBool,
-    bytes: AtomicU64,
     pages: Mutex<Pages>,
+}
+
+/// Packets that one spy has looked at, and their bytes on the wire.
+///
+/// PERF: the spies of several workers have one ledger. If they counted in one place, its cache line would go from core to core with each burst.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct LookedAt {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl LookedAt {
+    /// Counts packets. Only the spy that it belongs to does.
+    pub(crate) fn add(&self, packets: u64, bytes: u64) {
+        let add = |sum: &AtomicU64, more: u64| {
+            sum.store(sum.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+        };
+        add(&self.packets, packets);
+        add(&self.bytes, bytes);
+    }
 }
 
 /// What is to be told.
@@ -47,6 +66,8 @@ struct Pages {
     identified: Vec<Record>,
     ended: Vec<Record>,
     open: Option<Vec<Record>>,
+    /// Of all spies that there have been.
+    looked_at: Vec<Arc<LookedAt>>,
     untold: u64,
     memory: usize,
 }
@@ -62,13 +83,7 @@ impl Ledger {
     /// An empty ledger for this.
     #[must_use]
     pub fn new(wanted: Wanted) -> Ledger {
-        Ledger(Arc::new(Shared {
-            wanted,
-            packets: AtomicU64::new(0),
-            is_asked: AtomicBool::new(false),
-            bytes: AtomicU64::new(0),
-            pages: Mutex::default(),
-        }))
+        Ledger(Arc::new(Shared { wanted, is_asked: AtomicBool::new(false), pages: Mutex::default() }))
     }
 
     /// What it is for.
@@ -112,13 +127,18 @@ impl Ledger {
     /// Packets, and their bytes on the wire, that were looked at.
     #[must_use]
     pub fn looked_at(&self) -> (u64, u64) {
-        (self.0.packets.load(Ordering::Relaxed), self.0.bytes.load(Ordering::Relaxed))
+        let pages = self.pages();
+        let sum = |of: fn(&LookedAt) -> &AtomicU64| {
+            pages.looked_at.iter().map(|looked_at| of(looked_at).load(Ordering::Relaxed)).sum::<u64>()
+        };
+        (sum(|looked_at| &looked_at.packets), sum(|looked_at| &looked_at.bytes))
     }
 
-    /// Counts packets.
-    pub(crate) fn count(&self, packets: u64, bytes: u64) {
-        self.0.packets.fetch_add(packets, Ordering::Relaxed);
-        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    /// Where a further spy counts what it looks at.
+    pub(crate) fn count_for_spy(&self) -> Arc<LookedAt> {
+        let looked_at = Arc::<LookedAt>::default();
+        self.pages().looked_at.push(Arc::clone(&looked_at));
+        looked_at
     }
 
     /// How many records there was no room for.

@@ -4,12 +4,13 @@ use super::Identified;
 use super::asker::Asker;
 use super::look::{Look, State};
 use super::store::{Store, Words};
-use crate::ledger::{Ledger, Wanted};
+use crate::ledger::{Ledger, LookedAt, Wanted};
 use crate::record::{End, Record};
 use dpi::tier1::{StateId, Tier1};
 use dpi::{By, Details, Verdict};
 use flow::{Direction, EndReason, Ended, Key, Stats};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use wire::ip::protocol as ip;
 
 /// What is noted of flows, and told of them.
@@ -18,6 +19,8 @@ pub(super) struct Books {
     pub(super) store: Store,
     pub(super) words: Words,
     pub(super) ledger: Option<Ledger>,
+    /// Where the ledger has it counted what was looked at.
+    pub(super) looked_at: Option<Arc<LookedAt>>,
     pub(super) wanted: Wanted,
     pub(super) identified: Vec<Record>,
     pub(super) ended: Vec<Record>,
@@ -41,6 +44,7 @@ impl Books {
     pub(super) fn new(ledger: Option<Ledger>) -> Books {
         Books {
             wanted: ledger.as_ref().map(Ledger::wanted).unwrap_or_default(),
+            looked_at: ledger.as_ref().map(Ledger::count_for_spy),
             ledger,
             store: Store::default(),
             words: Words::default(),

@@ -455,10 +455,10 @@ impl Spy {
         if !self.deferred.is_empty() {
             self.tell_deferred(tags);
         }
-        if let Some(ledger) = &self.books.ledger {
+        if let Some(looked_at) = &self.books.looked_at {
             let (refused, bytes) = owner.refused();
             let all: u64 = packets.iter().map(|packet| u64::from(packet.wire_len)).sum();
-            ledger.count(packets.len() as u64 - refused, all - bytes);
+            looked_at.add(packets.len() as u64 - refused, all - bytes);
         }
         self.books.hand_over();
     }
