@@ -15,9 +15,16 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, packet: &Packet<'_>) {
-        self.packets += 1;
-        self.bytes += u64::from(packet.wire_len);
+    /// Counts a packet.
+    #[inline]
+    pub(super) fn add(&mut self, packet: &Packet<'_>) {
+        self.add_all(Count { packets: 1, bytes: u64::from(packet.wire_len) });
+    }
+
+    #[inline]
+    fn add_all(&mut self, more: Count) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
     }
 }
 
@@ -47,12 +54,19 @@ impl Counts {
         Counts { rules: vec![Count::default(); policy.rules().len()], ..Counts::default() }
     }
 
+    /// Counts a packet with its verdict.
     #[inline]
     pub(super) fn add(&mut self, packet: &Packet<'_>, verdict: &Verdict) {
+        self.add_all(Count { packets: 1, bytes: u64::from(packet.wire_len) }, verdict);
+    }
+
+    /// Counts packets that have the same verdict.
+    #[inline]
+    pub(super) fn add_all(&mut self, more: Count, verdict: &Verdict) {
         if verdict.basis == Basis::Held {
             return;
         }
-        self.actions[verdict.action as usize].add(packet);
+        self.actions[verdict.action as usize].add_all(more);
         let count = match verdict.basis {
             Basis::Rule(rule) => self.rules.get_mut(rule as usize),
             Basis::Default => Some(&mut self.default),
@@ -62,7 +76,7 @@ impl Counts {
             Basis::Fault(fault) => Some(&mut self.faults[fault as usize]),
         };
         if let Some(count) = count {
-            count.add(packet);
+            count.add_all(more);
         }
     }
 
@@ -71,8 +85,7 @@ impl Counts {
         let Counts { actions, rules, default, undecided, not_ip, faults, stateless, kept } = other;
         let sum = |ours: &mut [Count], others: &[Count]| {
             for (count, other) in ours.iter_mut().zip(others) {
-                count.packets += other.packets;
-                count.bytes += other.bytes;
+                count.add_all(*other);
             }
         };
         self.rules.resize(self.rules.len().max(rules.len()), Count::default());

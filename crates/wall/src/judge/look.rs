@@ -4,7 +4,7 @@
 //! with flows, the flow is looked up first, and the program asked about packets for which none is kept; the outcome is the same.
 
 use super::kept::{FlowVerdict, FlowVerdicts};
-use super::{Basis, Counts, Evidence, Judge, Scratch, Tag, Verdict, Way};
+use super::{Basis, Count, Counts, Evidence, Judge, Scratch, Tag, Verdict, Way};
 use crate::policy::{Answer, Mode, NotIp, Policy, Programs};
 use crate::rules::Action;
 use crate::spy::Owner;
@@ -77,6 +77,10 @@ struct FlowLookup<'a, 'p> {
     verdicts: &'a mut [Verdict],
     counts: &'a mut Counts,
     left: &'a mut Vec<PacketToJudge>,
+    /// The verdict that was kept for the last packets for which one was, and how many these are that `counts` has not.
+    ///
+    /// PERF: most have the verdict of the packet before. To count each in its rule and in its action takes a nanosecond longer.
+    run: (Option<&'a FlowVerdict>, Count),
     /// What the stateless program has said of a packet that was admitted.
     answered: Option<(usize, Answer)>,
     refused: (u64, u64),
@@ -130,9 +134,12 @@ impl Owner for FlowLookup<'_, '_> {
             StatelessAnswers::Later(_) => (at, None),
         };
         let packet = &self.packets[number];
-        if let Some(FlowVerdict { verdict, .. }) = self.kept_for(packet, kept, seen) {
-            self.verdicts[number] = *verdict;
-            self.counts.add(packet, verdict);
+        if let Some(kept) = self.kept_for(packet, kept, seen) {
+            self.verdicts[number] = kept.verdict;
+            if !self.run.0.is_some_and(|last| std::ptr::eq(last, kept)) {
+                self.begin_run(Some(kept));
+            }
+            self.run.1.add(packet);
             return true;
         }
         let answer = answer.unwrap_or_else(|| self.answer_again(at));
@@ -145,7 +152,15 @@ impl Owner for FlowLookup<'_, '_> {
     }
 }
 
-impl FlowLookup<'_, '_> {
+impl<'a> FlowLookup<'a, '_> {
+    /// Counts the packets of the last verdict. The next ones have this.
+    #[inline(never)]
+    fn begin_run(&mut self, kept: Option<&'a FlowVerdict>) {
+        if let (Some(last), count) = std::mem::replace(&mut self.run, (kept, Count::default())) {
+            self.counts.add_all(count, &last.verdict);
+        }
+    }
+
     /// What the stateless program says of a packet that was admitted.
     #[inline(never)]
     fn answer_again(&mut self, at: usize) -> Answer {
@@ -203,6 +218,7 @@ impl Judge {
             verdicts,
             counts,
             left,
+            run: (None, Count::default()),
             answered: None,
             refused: (0, 0),
         };
@@ -212,6 +228,7 @@ impl Judge {
             let asked: Vec<Packet<'_>> = asked.iter().map(|(number, _)| packets[*number]).collect();
             spy.burst_for(&asked, tags, &mut lookup);
         }
+        lookup.begin_run(None);
         let refused = refused + lookup.refused.0 as usize;
         counts.kept += (packets.len() - refused - left.len()) as u64;
         counts.stateless += refused as u64;
