@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What a policy reads of packets is found out once, from its programs ([`CacheableFlows`]). Of `app TLS and dst port 443` it is what the flow speaks and its ports, which stay
-//! the same when the flow is identified; of `tcp[13] & 2 != 0`, `len > 100`, `flow_count > 10` or `limit 10/s` nothing is kept.
+//! the same when the flow is identified, and as long as it has said nothing; of `tcp[13] & 2 != 0`, `len > 100`, `flow_count > 10` or `limit 10/s` nothing is kept.
 //!
 //! A number is that of an entry of [`FlowVerdicts`], and holds as long as
 //! - the policy does: another one begins with numbers that were not given before;
@@ -35,6 +35,8 @@ pub(super) struct CacheableFlows {
     /// nothing.
     tcp: Option<u16>,
     udp: Option<u16>,
+    /// Of ICMP: if the rules ask for states as well, an error is judged by the flow that it quotes.
+    icmp: bool,
 }
 
 /// Bytes captured at least for which policies are tried: programs may ask first whether all is there that some rule reads. Frames of Ethernet have 60.
@@ -58,7 +60,8 @@ impl CacheableFlows {
         };
         let all = keeps(&CommonHeader::default());
         let least = |number| CAPTURED.into_iter().find(|captured| all || plain(number, *captured));
-        CacheableFlows { all, tcp: least(protocol::TCP), udp: least(protocol::UDP) }
+        let icmp = all && !policy.asks_for_states();
+        CacheableFlows { all, tcp: least(protocol::TCP), udp: least(protocol::UDP), icmp }
     }
 
     /// Whether any are kept.
@@ -69,8 +72,7 @@ impl CacheableFlows {
     /// Of how many captured bytes on the verdict of a flow of this protocol is kept for plain packets alone, 0 for all packets; `None` if it is not kept.
     fn plain_from(self, number: u8) -> Option<u16> {
         match number {
-            // An ICMP error is judged by the flow that it quotes.
-            protocol::ICMP | protocol::ICMPV6 => None,
+            protocol::ICMP | protocol::ICMPV6 => self.icmp.then_some(0),
             _ if self.all => Some(0),
             protocol::TCP => self.tcp,
             protocol::UDP => self.udp,
@@ -79,7 +81,7 @@ impl CacheableFlows {
     }
 }
 
-/// Whether it stays the same for packets of one direction of an identified flow, as long as the state of the flow does.
+/// Whether it stays the same for packets of one direction of a flow that is identified, or of one that says nothing, as long as the state of the flow does.
 fn stays(input: Input) -> bool {
     match input {
         Input::FlowCount | Input::Limits(_) => false,
@@ -220,8 +222,12 @@ impl Judge {
         };
         // What these say may announce connections.
         let announces = [Protocol::FTP_CONTROL, Protocol::SIP].map(Protocol::number).contains(&tag.protocol);
-        // More may become known of it.
-        let is_open = tag.progress != Progress::Done;
+        // More may become known of it, unless it is silent. PERF: of the first packet nothing is kept then, which is the only one of a flow of a flood.
+        let is_open = match tag.progress {
+            Progress::Done => false,
+            Progress::Open => tag.packets <= 1,
+            Progress::NoRoom | Progress::Lost => true,
+        };
         let is_in_tunnel = tag.sight?.outer != 0;
         if !is_by_rules || announces || is_open || is_in_tunnel {
             return None;

@@ -573,11 +573,12 @@ impl Programs {
         [self.whole.places(), self.early.as_ref().unwrap_or(&self.whole).places()]
     }
 
-    /// The places of the row that the verdicts of an identified flow depend on, if its packets have this header and verdicts depend on nothing else of them.
+    /// The places of the row that the verdicts of a flow depend on, identified or not, if its packets have this header and verdicts depend on nothing else of them.
     pub(crate) fn places_for_flow(&self, header: &CommonHeader) -> Option<Vec<usize>> {
+        let stateless = self.stateless_decides.then_some(&self.stateless);
         let mut places = self.whole.places_for(header)?;
-        if self.stateless_decides {
-            places.extend(self.stateless.places_for(header)?);
+        for program in self.early.iter().chain(stateless) {
+            places.extend(program.places_for(header)?);
         }
         Some(places)
     }

@@ -52,7 +52,7 @@ pub(super) struct Look {
     flags: u8,
 }
 
-/// What the owner of a spy keeps with a flow that is settled: a number for each direction, 15 bits, 0 for none; and the bits below.
+/// What the owner of a spy keeps with a flow that is settled or silent: a number for each direction, 15 bits, 0 for none; and the bits below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnerNumbers(u32);
 
@@ -149,10 +149,16 @@ impl Look {
         self.phase == Phase::Silent && self.flags & PENDING == 0
     }
 
-    /// More than the flow itself is looked at from now on.
+    /// More than the flow itself is looked at from now on: it is not silent any more, and numbers that were kept while it was are forgotten.
     #[inline]
     pub(super) fn set_pending(&mut self) {
         self.flags |= PENDING;
+        self.kept = OwnerNumbers::default();
+    }
+
+    /// Whether a number may be kept with it: nothing more will become known of it, or not by packets that say nothing.
+    pub(super) fn can_keep(&self) -> bool {
+        self.phase == Phase::Settled || self.is_silent()
     }
 
     /// Takes note that tier 2 was not asked. Whether that is news.

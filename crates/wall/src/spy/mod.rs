@@ -33,8 +33,8 @@ use dpi::worker::WorkerError;
 use dpi::{Confidence, Details};
 use flow::table::{Slot, TableError};
 use flow::{Decoded, Direction, Key, NoFlow, Packet, Tracker};
+use look::Look;
 pub(crate) use look::OWNER_NUMBER_MAX;
-use look::{Look, Phase};
 use risks::Risks;
 use std::ops::Range;
 use std::sync::Arc;
@@ -366,13 +366,13 @@ impl Spy {
     }
 
     /// Keeps a number from 1 to [`OWNER_NUMBER_MAX`] with the flow of a packet that has this tag, for later packets of the same direction, if nothing more will become known of
-    /// the flow than the tag says; else none. With `forgets_other`, that of the other direction is forgotten.
+    /// the flow than the tag says, or only by a packet that says something, while none has; else none. With `forgets_other`, that of the other direction is forgotten.
     pub(crate) fn keep(&mut self, of: &Tag, number: Option<u16>, forgets_other: bool) {
         let Some(sight) = of.sight else { return };
         let risks = if self.risks.is_watched() { self.risks.of(sight.slot) } else { 0 };
         let Some(look) = self.tracker.value_mut(sight.slot) else { return };
         let now = Tag { packets: of.packets, sight: of.sight, risks, ..tag(look, &self.names) };
-        let number = number.filter(|_| look.phase() == Phase::Settled && now == *of);
+        let number = number.filter(|_| look.can_keep() && now == *of);
         look.keep(sight.direction, number.unwrap_or(0), forgets_other);
     }
 

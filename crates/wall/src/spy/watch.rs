@@ -81,7 +81,11 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
             *look = Look::new(*self.numbers, decoded.direction);
         }
         let direction = decoded.direction;
-        if self.owner.knows(at, look.kept(direction), Some((decoded, counts))) {
+        let is_settled = look.phase() == Phase::Settled;
+        let is_looked_into = !is_settled && (self.waits || !is_silent(look, decoded));
+        // What is kept with a flow that is silent is for packets that say nothing.
+        let kept = if is_looked_into { 0 } else { look.kept(direction) };
+        if self.owner.knows(at, kept, Some((decoded, counts))) {
             return look.note_kept(direction);
         }
         look.question_kept();
@@ -97,7 +101,7 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
         {
             self.quotes.push((at, key));
         }
-        if look.phase() != Phase::Settled && (self.waits || !is_silent(look, decoded)) {
+        if is_looked_into {
             look.set_pending();
             self.unsettled.push(Sight { at, slot, decoded: *decoded });
         }

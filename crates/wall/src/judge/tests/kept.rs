@@ -43,6 +43,12 @@ fn judge_of_http(text: &str) -> Judge {
     judge
 }
 
+/// A judge as on a device, which waits for nothing.
+fn live_judge(text: &str) -> Judge {
+    let policy = Arc::new(Policy::read(text, Path::new("")).unwrap());
+    Judge::new(policy, crate::spy::Settings::default()).unwrap()
+}
+
 /// Packets of a flow that nobody knows: `>` from 10.0.0.9, `<` to it.
 fn packets(directions: &str) -> Vec<Vec<u8>> {
     let [there, back] = ["10.0.0.9:4000 > 10.0.0.2:5000", "10.0.0.2:5000 > 10.0.0.9:4000"]
@@ -134,14 +140,44 @@ fn a_state_that_changes_ends_it_within_a_burst() {
 }
 
 #[test]
-fn what_is_not_identified_is_judged_packet_by_packet() {
-    let mut judge = judge(&rules("app HTTP => reject\notherwise => accept"));
-    let frames = [segment(true, "S", 100, ""), segment(false, "SA", 500, ""), segment(true, "A", 101, "")];
-    assert_eq!(judged(&mut judge, &frames, Way::default(), 1), ("aaa".to_owned(), 0));
-    let silent: Vec<Vec<u8>> = (0..9).map(|_| segment(true, "A", 101, "")).collect();
-    assert_eq!(judged(&mut judge, &silent, Way::default(), 1), ("aaaaaaaaa".to_owned(), 0));
+fn of_a_silent_flow_a_verdict_is_kept_until_it_says_something() {
+    let handshake = [segment(true, "S", 100, ""), segment(false, "SA", 500, ""), segment(true, "A", 101, "")];
+    let [there, back] = [segment(true, "A", 101, ""), segment(false, "A", 501, "")];
+    let silent: Vec<Vec<u8>> = (0..10).map(|at| if at % 2 == 0 { &there } else { &back }.clone()).collect();
+    let mut judge = live_judge(&rules("app HTTP => reject\notherwise => accept"));
+    // Of the first packet nothing is kept, nor of the answer, which changes the state of the flow.
+    assert_eq!(judged(&mut judge, &handshake, Way::default(), 1), ("aaa".to_owned(), 0));
+    assert_eq!(judged(&mut judge, &silent, Way::default(), 1), ("aaaaaaaaaa".to_owned(), 9));
     assert_eq!(judged(&mut judge, &connection()[3..], Way::default(), 1), ("rr".to_owned(), 0));
     assert_eq!(judged(&mut judge, &segments(4), Way::default(), 1), ("rrrr".to_owned(), 4));
+    let frames = [&handshake[..], &silent, &connection()[3..], &segments(4)].concat();
+    for burst in 1..=frames.len() {
+        let mut judge = live_judge(&rules("app HTTP => reject\notherwise => accept"));
+        let (letters, _) = judged(&mut judge, &frames, Way::default(), burst);
+        assert_eq!(letters, ["a".repeat(13), "r".repeat(6)].concat(), "in bursts of {burst}");
+    }
+    // Words of no protocol that is known, and a policy that drops what says something while that is so.
+    let words = [segment(true, "PA", 101, "some words"), segment(false, "PA", 501, "others")];
+    let frames = [&handshake[..], &silent[..4], &words, &silent[4..]].concat();
+    let text = format!("undecided = 'drop'\n{}", rules("app HTTP => reject\notherwise => accept"));
+    let (expected, _) = judged(&mut live_judge(&text), &frames, Way::default(), 1);
+    for burst in 2..=frames.len() {
+        let (letters, _) = judged(&mut live_judge(&text), &frames, Way::default(), burst);
+        assert_eq!(letters, expected, "in bursts of {burst}");
+    }
+}
+
+#[test]
+fn verdicts_of_icmp_are_kept_if_the_rules_ask_for_no_state() {
+    let echo = frame("eth / ip4(src=10.0.0.9, dst=10.0.0.2) / icmp(type=8, code=0) / 'abcd'");
+    let echoes = vec![echo; 6];
+    for (text, kept) in [
+        ("app ICMP => reject\notherwise => accept", 5),
+        ("state established => accept\napp ICMP => reject", 0),
+    ] {
+        let mut judge = judge(&rules(text));
+        assert_eq!(judged(&mut judge, &echoes, Way::default(), 1), ("rrrrrr".to_owned(), kept), "{text}");
+    }
 }
 
 #[test]
