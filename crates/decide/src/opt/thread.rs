@@ -10,21 +10,28 @@
 //! ```
 //! A sweep looks at each node once. An edge may jump far, so the far jumps of a sweep have a budget linear in the
 //! graph; after that an edge jumps over a few nodes, to where others lead as well. (Stopping just anywhere would make
-//! nodes reachable that nothing else leads to.) Guards are only dropped where facts cover them, never because both
-//! outcomes meet again.
+//! nodes reachable that nothing else leads to.) Guards are only dropped where facts cover them, or where a guard that asks for as much comes
+//! before anything else is asked, never because both outcomes meet again.
+//!
+//! ```text
+//! v == 8 known:   guard(0, 32) ? (switch v { 8 -> guard(0, 34) ? t : e, … }) : e      ->      guard(0, 34) ? t : e
+//! ```
 
 use super::TimeIsOver;
 use super::equality_runs::{self, EqualityRuns};
 use super::facts::{Again, Facts, Known};
 use super::range::{Range, Ranges};
 use super::rebuild::{Rebuild, Room};
-use crate::ir::{CondId, Graph, Node, NodeId, Switch};
+use crate::ir::{Cond, CondId, Graph, Node, NodeId, Switch, ValueId};
 
 /// How far to look for the place where both outcomes of a test meet again.
 const MEETING_HOPS: usize = 8;
 
 /// How far every edge may jump; what goes beyond comes out of the budget. A term of a list is about as long.
 const NEAR_HOPS: usize = 16;
+
+/// How far to look behind a guard for one that makes it superfluous.
+const GUARD_HOPS: usize = 4;
 
 /// How often to look at the clock.
 const NODES_PER_LOOK: usize = 256;
@@ -299,12 +306,46 @@ impl<'g> Sweep<'g> {
 
     #[inline]
     fn step(&self, node: NodeId, known: Known) -> Option<NodeId> {
+        self.answered(node, known).or_else(|| self.past_guard(node, known))
+    }
+
+    /// Where the test of a node leads, if its answer is known.
+    #[inline]
+    fn answered(&self, node: NodeId, known: Known) -> Option<NodeId> {
         match self.graph.node(node) {
             Node::Leaf(_) => None,
             Node::Branch { cond, then, els } => {
                 self.facts.decide(known, *cond).map(|holds| if holds { *then } else { *els })
             }
             Node::Switch(switch) => self.switch_target(known, switch),
+        }
+    }
+
+    /// Past a guard behind which evaluation certainly comes to one that asks for at least as much and has the same exit, or to that exit.
+    fn past_guard(&self, node: NodeId, known: Known) -> Option<NodeId> {
+        let (base, end, inside, exit) = self.guard(node)?;
+        let mut next = inside;
+        for _ in 0..GUARD_HOPS {
+            if next == exit {
+                return Some(exit);
+            }
+            if let Some((other, other_end, _, other_exit)) = self.guard(next)
+                && (other, other_exit) == (base, exit)
+                && other_end >= end
+            {
+                return Some(next);
+            }
+            next = self.answered(next, known)?;
+        }
+        None
+    }
+
+    /// The base and the end of a guard, and where it leads.
+    fn guard(&self, node: NodeId) -> Option<(ValueId, u32, NodeId, NodeId)> {
+        let Node::Branch { cond, then, els } = *self.graph.node(node) else { return None };
+        match self.graph.pool.get_cond(cond) {
+            Cond::Bounds { base, end } => Some((base, end, then, els)),
+            Cond::Cmp(..) | Cond::Test(..) | Cond::Member(_) => None,
         }
     }
 
