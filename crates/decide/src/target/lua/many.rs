@@ -32,9 +32,12 @@ impl Writer<'_> {
         targets.sort_unstable();
         targets.dedup();
         if arms.len() <= TESTS_MAX {
+            let arms_of =
+                |target: &NodeId| arms.iter().filter(|arm| arm.target == *target).collect::<Vec<_>>();
+            // What takes one comparison goes first: IPv4 before ARP and RARP.
+            targets.sort_by_key(|target| arms_of(target).len());
             for target in targets {
-                let of: Vec<&Arm> = arms.iter().filter(|arm| arm.target == target).collect();
-                piece.tests.push((self.any_of(value, &of), target));
+                piece.tests.push((self.any_of(value, &arms_of(&target)), target));
             }
             return;
         }
