@@ -20,8 +20,8 @@ local options = {
    dlt = "EN10MB",       -- what packets begin with, by libpcap's names
 }
 
--- Up to so many nodes of its decision graph a filter becomes Lua.
-local NODES_IN_LUA = 5
+-- A filter becomes Lua when a packet passes at most so many tests, and its decision graph has at most so many nodes.
+local TESTS_IN_LUA, NODES_IN_LUA = 5, 16
 
 -- A function of a pointer to a packet and its length: whether the filter matches. With the option `source`, text.
 function M.compile_filter (text, opts)
@@ -31,7 +31,8 @@ function M.compile_filter (text, opts)
       return compile(opts.libpcap and "listing" or opts.bpf and "bytecode_lua" or opts.native and "assembly" or "lua").text
    end
    local compiled = compile((opts.libpcap or opts.bpf) and "bytecode" or "code")
-   if compiled.nodes <= NODES_IN_LUA and not (opts.native or opts.libpcap or opts.bpf) then
+   local is_short = compiled.tests <= TESTS_IN_LUA and compiled.nodes <= NODES_IN_LUA
+   if is_short and not (opts.native or opts.libpcap or opts.bpf) then
       compiled = compile("lua")
    end
    return compiler.predicate(compiled, text)

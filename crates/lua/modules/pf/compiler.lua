@@ -5,7 +5,7 @@ local C = ffi.C
 
 ffi.cdef([[
    typedef struct { const char *start; size_t length; } sluss_lua_text;
-   typedef struct { void *owner; const void *code; char *text; size_t text_length; uint32_t nodes; } sluss_lua_compiled;
+   typedef struct { void *owner; const void *code; char *text; size_t text_length; uint32_t nodes, tests; } sluss_lua_compiled;
    bool sluss_lua_compile (const sluss_lua_text *text, const sluss_lua_text *link, uint32_t wanted, const sluss_lua_text *names,
                            const sluss_lua_text *values, uint32_t substitutions, uint32_t inputs, sluss_lua_compiled *to);
    void sluss_lua_compiled_free (void *owner, char *text, size_t length);
@@ -53,7 +53,8 @@ function M.taken_text (from)
 end
 
 -- Compiles `text` for packets of a link type. `substitutions` is a table from name to text, `inputs` a list of names. Returns a table with
--- `code`, the address of machine code, and `owner`, which is to be kept as long; or else with `text`; and with `nodes`, the size of its graph.
+-- `code`, the address of machine code, and `owner`, which is to be kept as long; or else with `text`; and with
+-- `nodes`, the size of its graph, and `tests`, the most that one packet passes.
 function M.compile (text, link, wanted, substitutions, inputs)
    assert(type(text) == "string", "a filter is a string")
    -- Strings are kept in tables while C has pointers to them.
@@ -70,7 +71,7 @@ function M.compile (text, link, wanted, substitutions, inputs)
 
    local to = ffi.new("sluss_lua_compiled")
    local ok = C.sluss_lua_compile(text_of(text), text_of(link), wanted_number[wanted], name_texts, value_texts, count, #names - count, to)
-   local result = { nodes = to.nodes }
+   local result = { nodes = to.nodes, tests = to.tests }
    if to.text ~= nil then
       result.text = M.taken_text(to)
    end

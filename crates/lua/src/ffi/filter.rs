@@ -1,6 +1,7 @@
 //! The compiler of filters, for the Lua modules `pf` and `pf.match`: a text goes in; the address of machine code or a text comes out.
 
 use bpf::internals::Stages;
+use pflang::internals::ir::{Graph, NodeId};
 use pflang::{Compiler, LinkType, Names, Stage};
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,8 @@ pub(super) struct Compiled {
     text_length: usize,
     /// Nodes of the optimised decision graph: 1 for a filter that needs no look at the packet.
     nodes: u32,
+    /// The most tests of it that one packet passes.
+    tests: u32,
 }
 
 /// A text that Lua gives.
@@ -133,6 +136,7 @@ impl Compiled {
             text: bytes.cast(),
             text_length: bytes.len(),
             nodes: 0,
+            tests: 0,
         }
     }
 
@@ -142,12 +146,25 @@ impl Compiled {
             Owner::Bytecode(filter) => (filter.native(), filter.graph()),
         };
         let nodes = u32::try_from(graph.node_count()).unwrap_or(u32::MAX);
+        let tests = tests(graph);
         let Some(code) = native.and_then(entry) else {
-            return Ok(Compiled { nodes, ..Compiled::of_text(text()?) });
+            return Ok(Compiled { nodes, tests, ..Compiled::of_text(text()?) });
         };
         let owner = Box::into_raw(Box::new(owner)).cast();
-        Ok(Compiled { owner, code, text: std::ptr::null_mut(), text_length: 0, nodes })
+        Ok(Compiled { owner, code, text: std::ptr::null_mut(), text_length: 0, nodes, tests })
     }
+}
+
+/// The most tests that one packet passes.
+fn tests(graph: &Graph) -> u32 {
+    // By node: the most from there on. A node has a greater id than its successors.
+    let mut most: Vec<u32> = Vec::with_capacity(graph.node_count());
+    for id in (0..graph.node_count() as u32).map(NodeId) {
+        let mut behind = None;
+        graph.node(id).for_each_successor(|next| behind = behind.max(most.get(next.index()).copied()));
+        most.push(behind.map_or(0, |behind: u32| behind + 1));
+    }
+    most.get(graph.root.index()).copied().unwrap_or(0)
 }
 
 /// The address of a function (data, captured length, wire length) to the number of the leaf: 0 rejects.
