@@ -7,6 +7,9 @@ local C, core = ffi.C, native.core
 
 local counter = {}
 local counter_t = ffi.typeof("struct counter")
+-- Counters of a link that are computed when they are read.
+local received_packets_t = ffi.typeof("struct received_packets")
+local received_bytes_t = ffi.typeof("struct received_bytes")
 -- By name: what `create` and `open` have returned, the mapped memory, and, where it is ours, what is copied there.
 local known = {}
 
@@ -28,8 +31,15 @@ end
 -- Shows a counter that lies in a struct to other processes.
 function counter.publish (name, value)
    local public = shm.create(name, counter_t)
-   local publish = ffi.istype(counter_t, value) and C.sluss_counter_publish or C.sluss_sent_publish
-   publish(core, value, public)
+   if ffi.istype(received_packets_t, value) then
+      C.sluss_received_packets_publish(core, value, public)
+   elseif ffi.istype(received_bytes_t, value) then
+      C.sluss_received_bytes_publish(core, value, public)
+   elseif ffi.istype(counter_t, value) then
+      C.sluss_counter_publish(core, value, public)
+   else
+      C.sluss_sent_publish(core, value, public)
+   end
    known[name] = { value = value, public = public, part = value }
 end
 
@@ -60,8 +70,23 @@ function counter.set (c, value) c.c = value end
 function counter.add (c, value) c.c = c.c + (value or 1) end
 function counter.read (c) return c.c + 0ULL end
 
-local shown = { __tostring = function (c) return require("core.lib").comma_value(counter.read(c)) end }
-ffi.metatype(counter_t, shown)
-ffi.metatype("struct sent_counter", shown)
+local function shown (c) return require("core.lib").comma_value(counter.read(c)) end
+ffi.metatype(counter_t, { __tostring = shown })
+ffi.metatype("struct sent_counter", { __tostring = shown })
+
+-- Makes a field `c` of counters whose value the function `read` computes.
+local function computed (type, read)
+   local function index (c, key)
+      if key ~= "c" then error("a counter has no field "..tostring(key), 2) end
+      return read(c)
+   end
+   local function newindex (c, key, value)
+      if key ~= "c" then error("a counter has no field "..tostring(key), 2) end
+      c.less = c.less + read(c) - value
+   end
+   ffi.metatype(type, { __tostring = shown, __index = index, __newindex = newindex })
+end
+computed(received_packets_t, C.sluss_received_packets)
+computed(received_bytes_t, C.sluss_received_bytes)
 shm.register("counter", counter)
 return counter

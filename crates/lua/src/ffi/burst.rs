@@ -148,7 +148,6 @@ pub(super) unsafe extern "C" fn sluss_lua_free_all(core: *mut Core, from: *mut L
             read = next(read);
         }
         (*from).read = read as i32;
-        (*from).count_received(freed.count.packets, freed.count.bytes);
         freed.settle(&(*core).shared);
     }
 }
@@ -170,13 +169,12 @@ pub(super) unsafe extern "C" fn sluss_lua_sift(
         // Each packet that is received makes room, if the link is the same.
         let mut room = (*to).room() + if ptr::eq(from, to) { waiting } else { 0 };
         let (mut read, mut write) = ((*from).read as usize & (RING - 1), (*to).write as usize & (RING - 1));
-        let (mut received, mut sent, mut freed) = (Count::default(), Count::default(), Freed::default());
+        let (mut sent, mut freed) = (Count::default(), Freed::default());
         let (mut rejected, mut dropped) = (0, 0);
         for _ in 0..waiting {
             let packet = (*from).packets[read];
             read = next(read);
             let length = (*packet).length;
-            received.add(length);
             let data = (&raw const (*packet).data).cast::<u8>();
             let is_match = code(data, usize::from(length), u32::from(length)) != 0;
             if is_match && room > 0 {
@@ -192,7 +190,6 @@ pub(super) unsafe extern "C" fn sluss_lua_sift(
         }
         (*from).read = read as i32;
         (*to).write = write as i16;
-        (*from).count_received(received.packets, received.bytes);
         (*to).count_sent(sent.packets, sent.bytes);
         (*to).counters.txdrop.count += f64::from(dropped);
         freed.settle(&(*core).shared);

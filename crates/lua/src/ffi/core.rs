@@ -261,7 +261,7 @@ impl Core {
     }
 
     /// From now on, a counter is not copied. Whether it was.
-    pub(super) fn unpublish(&mut self, counter: *mut c_void) -> bool {
+    pub(super) fn unpublish(&mut self, counter: *const c_void) -> bool {
         let index = self.published.iter().position(|(own, _)| own.address() == counter);
         index.map(|index| self.published.swap_remove(index)).is_some()
     }
@@ -280,6 +280,8 @@ impl Core {
                 (*to).count = match counter {
                     Published::Counter(counter) => (*counter).count,
                     Published::Sent(counter) => (*counter).count as u64,
+                    Published::ReceivedPackets(link) => (*link).received_packets(),
+                    Published::ReceivedBytes(link) => (*link).received_bytes(),
                 }
             };
         }
@@ -330,15 +332,22 @@ pub(super) fn home(packet: NonNull<u8>) -> NonNull<u8> {
 /// A counter that other processes see a copy of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Published {
-    Counter(*mut Counter),
-    Sent(*mut SentCounter),
+    Counter(*const Counter),
+    Sent(*const SentCounter),
+    /// The counter `rxpackets` of a link.
+    ReceivedPackets(*const Link),
+    /// Its counter `rxbytes`.
+    ReceivedBytes(*const Link),
 }
 
 impl Published {
-    fn address(self) -> *mut c_void {
+    /// Where Lua sees the counter.
+    fn address(self) -> *const c_void {
         match self {
             Published::Counter(counter) => counter.cast(),
             Published::Sent(counter) => counter.cast(),
+            Published::ReceivedPackets(link) => link.wrapping_byte_add(Link::RXPACKETS).cast(),
+            Published::ReceivedBytes(link) => link.wrapping_byte_add(Link::RXBYTES).cast(),
         }
     }
 }

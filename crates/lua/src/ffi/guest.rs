@@ -122,7 +122,6 @@ impl Guest {
             let Some(output) = io.outputs.get_mut(index) else { continue };
             while link.waiting() > 0 {
                 let address = link.take();
-                link.counters.rxpackets.count += 1;
                 if let Some(packet) = core.give_up(address) {
                     output.put(packet);
                 }

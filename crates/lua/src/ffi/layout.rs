@@ -1,6 +1,7 @@
 //! The structs that Lua sees as well, declared there in `modules/core/{counter,packet,link}_h.lua` and `native.lua`.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// Slots of a link; one stays free.
 pub(super) const RING: usize = 1024;
@@ -24,11 +25,17 @@ pub(super) struct SentCounter {
     pub(super) count: f64,
 }
 
+/// A counter of what was received. It is computed when it is read: what was sent, less what waits, less this.
+#[repr(C)]
+pub(super) struct ReceivedCounter {
+    less: u64,
+}
+
 #[repr(C)]
 pub(super) struct LinkCounters {
     pub(super) dtime: Counter,
-    pub(super) rxpackets: Counter,
-    pub(super) rxbytes: Counter,
+    pub(super) rxpackets: ReceivedCounter,
+    pub(super) rxbytes: ReceivedCounter,
     pub(super) txpackets: SentCounter,
     pub(super) txbytes: SentCounter,
     pub(super) txdrop: SentCounter,
@@ -39,10 +46,16 @@ pub(super) struct Link {
     pub(super) packets: [*mut RawPacket; RING],
     pub(super) counters: LinkCounters,
     pub(super) read: i32,
+    /// PERF: each end writes one cursor and reads the other. In one cache line, a loop of one link to another took 2.9 ns a packet, and 2.2 so (Zen 3).
+    _unused: [i32; 31],
     pub(super) write: i16,
 }
 
 impl Link {
+    /// Where its counters of what was received lie in it.
+    pub(super) const RXPACKETS: usize = offset_of!(Link, counters.rxpackets);
+    pub(super) const RXBYTES: usize = offset_of!(Link, counters.rxbytes);
+
     /// Packets that wait in it.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
@@ -55,7 +68,7 @@ impl Link {
         RING - 1 - self.waiting()
     }
 
-    /// Takes the next packet, uncounted. The link must not be empty.
+    /// Takes the next packet. The link must not be empty.
     #[inline]
     pub(super) fn take(&mut self) -> *mut RawPacket {
         let packet = self.packets[self.read as usize & (RING - 1)];
@@ -70,18 +83,31 @@ impl Link {
         self.write = (self.write + 1) & (RING as i16 - 1);
     }
 
-    /// Counts packets that were taken.
-    #[inline]
-    pub(super) fn count_received(&mut self, packets: usize, bytes: u64) {
-        self.counters.rxpackets.count += packets as u64;
-        self.counters.rxbytes.count += bytes;
-    }
-
     /// Counts packets that were put.
     #[inline]
     pub(super) fn count_sent(&mut self, packets: usize, bytes: u64) {
         self.counters.txpackets.count += packets as f64;
         self.counters.txbytes.count += bytes as f64;
+    }
+
+    /// Packets that were taken.
+    pub(super) fn received_packets(&self) -> u64 {
+        let LinkCounters { txpackets, rxpackets, .. } = &self.counters;
+        (txpackets.count as u64).wrapping_sub(self.waiting() as u64).wrapping_sub(rxpackets.less)
+    }
+
+    /// The bytes of packets that were taken.
+    ///
+    /// # Safety
+    /// What waits are packets; slots that were never used are null.
+    pub(super) unsafe fn received_bytes(&self) -> u64 {
+        let slots = (0..self.waiting()).map(|index| (self.read as usize + index) & (RING - 1));
+        // SAFETY: as the caller says.
+        let lengths =
+            slots.filter_map(|slot| unsafe { self.packets[slot].as_ref() }).map(|packet| packet.length);
+        let waiting: u64 = lengths.map(u64::from).sum();
+        let LinkCounters { txbytes, rxbytes, .. } = &self.counters;
+        (txbytes.count as u64).wrapping_sub(waiting).wrapping_sub(rxbytes.less)
     }
 }
 

@@ -178,8 +178,6 @@ impl Core {
             // SAFETY: the link is memory of the engine, and part of the graph.
             let (packets, delivered) = unsafe { deliver(&mut *link, hosted, index) };
             self.packets = self.packets.saturating_sub(packets);
-            // SAFETY: as above.
-            unsafe { (*link).count_received(packets, delivered) };
             bytes += (delivered + std::mem::take(&mut app.fed[index])) as i64;
         }
         let burst = (RING / 10) as u32;
@@ -214,7 +212,7 @@ pub(super) struct Ends {
     pub(super) links: Vec<*mut Link>,
 }
 
-/// Moves the packets of a link into an input, as many as have room, uncounted. Returns their number and bytes.
+/// Moves the packets of a link into an input, as many as have room. Returns their number and bytes.
 ///
 /// # Safety
 /// The packets of the link belong to it.
@@ -253,7 +251,6 @@ fn collect(
             let part = burst.split_front(next.room(*input));
             let count = part.len();
             let sent = next.feed(*input, part);
-            link.count_received(count, sent);
             native.fed[*input] += sent;
             passed += count;
             bytes += sent;

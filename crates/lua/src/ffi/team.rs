@@ -80,17 +80,11 @@ impl Queue {
         let sent = self.sent.0.load(Ordering::Relaxed);
         let room = CAPACITY - sent.wrapping_sub(self.received.0.load(Ordering::Acquire));
         let count = room.min(link.waiting());
-        let mut bytes = 0;
         for index in 0..count {
-            let packet = link.take();
-            // SAFETY: the slot is ours until it is published; a packet in a link is one.
-            unsafe {
-                bytes += u64::from((*packet).length);
-                *self.slots[sent.wrapping_add(index) % CAPACITY].get() = packet;
-            }
+            // SAFETY: the slot is ours until it is published.
+            unsafe { *self.slots[sent.wrapping_add(index) % CAPACITY].get() = link.take() };
         }
         self.sent.0.store(sent.wrapping_add(count), Ordering::Release);
-        link.count_received(count, bytes);
     }
 
     /// Moves packets of the queue into a link, as many as have room, and at most `max`.

@@ -11,7 +11,7 @@ mod shmem;
 
 use super::core::Published;
 use super::core::{Core, Mode};
-use super::layout::{Counter, Link, SentCounter};
+use super::layout::{Counter, Link, ReceivedCounter, SentCounter};
 use super::team::Queue;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +34,10 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"sluss_counter_new" => counter_new as *mut c_void,
         b"sluss_counter_publish" => counter_publish as *mut c_void,
         b"sluss_sent_publish" => sent_publish as *mut c_void,
+        b"sluss_received_packets_publish" => received_packets_publish as *mut c_void,
+        b"sluss_received_bytes_publish" => received_bytes_publish as *mut c_void,
+        b"sluss_received_packets" => received_packets as *mut c_void,
+        b"sluss_received_bytes" => received_bytes as *mut c_void,
         b"sluss_counter_unpublish" => counter_unpublish as *mut c_void,
         b"sluss_counter_delete" => counter_delete as *mut c_void,
         b"sluss_counter_commit" => counter_commit as *mut c_void,
@@ -84,8 +88,31 @@ extern "C" fn counter_publish(core: &mut Core, counter: *mut Counter, to: *mut C
     core.publish(Published::Counter(counter), to);
 }
 
-extern "C" fn sent_publish(core: &mut Core, counter: *mut SentCounter, to: *mut Counter) {
+extern "C" fn sent_publish(core: &mut Core, counter: *const SentCounter, to: *mut Counter) {
     core.publish(Published::Sent(counter), to);
+}
+
+extern "C" fn received_packets_publish(core: &mut Core, counter: *const ReceivedCounter, to: *mut Counter) {
+    core.publish(Published::ReceivedPackets(link_of(counter, Link::RXPACKETS)), to);
+}
+
+extern "C" fn received_bytes_publish(core: &mut Core, counter: *const ReceivedCounter, to: *mut Counter) {
+    core.publish(Published::ReceivedBytes(link_of(counter, Link::RXBYTES)), to);
+}
+
+extern "C" fn received_packets(counter: *const ReceivedCounter) -> u64 {
+    // SAFETY: Lua gives a counter that lies in a link of its engine.
+    unsafe { (*link_of(counter, Link::RXPACKETS)).received_packets() }
+}
+
+extern "C" fn received_bytes(counter: *const ReceivedCounter) -> u64 {
+    // SAFETY: as above. Slots of a link are null, or packets of the engine.
+    unsafe { (*link_of(counter, Link::RXBYTES)).received_bytes() }
+}
+
+/// The link in which a counter lies, at this offset.
+fn link_of(counter: *const ReceivedCounter, offset: usize) -> *const Link {
+    counter.wrapping_byte_sub(offset).cast()
 }
 
 extern "C" fn counter_unpublish(core: &mut Core, counter: *mut c_void) {
