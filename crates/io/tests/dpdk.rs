@@ -83,8 +83,16 @@ fn app(class: impl Class) -> engine::Config {
 }
 
 /// Runs a graph until `is_over`, or patience ends; every packet is accounted for, then and after the end.
-fn run(graph: &Graph, workers: usize, mut is_over: impl FnMut(Duration) -> bool) -> (Report, Report) {
-    let mut engine = Engine::new(Settings { workers, ..Settings::new().unwrap() }).unwrap();
+fn run(graph: &Graph, workers: usize, is_over: impl FnMut(Duration) -> bool) -> (Report, Report) {
+    run_with(Settings { workers, ..Settings::new().unwrap() }, graph, is_over)
+}
+
+fn run_with(
+    settings: Settings,
+    graph: &Graph,
+    mut is_over: impl FnMut(Duration) -> bool,
+) -> (Report, Report) {
+    let mut engine = Engine::new(settings).unwrap();
     engine.configure(graph).unwrap_or_else(|error| panic!("{error}"));
     engine.run(|status| status.elapsed < PATIENCE && !is_over(status.elapsed)).unwrap();
     let report = engine.report();
@@ -180,6 +188,19 @@ fn a_ring_gives_back_what_it_is_given() {
         assert_eq!(count(&report, "ring", "delivered"), expected.len() as u64);
         assert_eq!((count(&report, "ring", "copies"), report.pool.lent), (0, 0));
         assert!(packets(&output) == expected, "{workers} workers");
+    }
+}
+
+/// So few that the cache of a thread holds them all.
+#[test]
+fn few_packets_go_around() {
+    let Some(_turn) = turn("few packets") else { return };
+    let [input, output] = ["net_null4", "net_null5"].map(|name| app(dpdk(&format!("{name},size=64,copy=0"))));
+    let graph = graph(vec![("in", input), ("out", output)], &["in.output -> out.input"]);
+    for packets in [1, 48, 100] {
+        let settings = Settings { workers: 1, packets, ..Settings::new().unwrap() };
+        let (report, _) = run_with(settings, &graph, |elapsed| elapsed > Duration::from_millis(100));
+        assert!(count(&report, "out", "delivered") > 1000, "{packets}: {report:?}");
     }
 }
 

@@ -91,8 +91,8 @@ pub(super) fn thread(
 pub(super) struct Threaded {
     /// Whether any edge leads elsewhere.
     pub(super) changed: bool,
-    /// Whether another sweep is sure to change none. What is known at a node is what is known on the edges as they
-    /// lead now, so there is more to find only where a node was dropped, nodes became equal, or a look was cut short.
+    /// Whether another sweep is sure to change none, except that a guard may be passed whose exit leads elsewhere since this one. What is known at a node is
+    /// what is known on the edges as they lead now, so there is more to find only where a node was dropped, nodes became equal, or a look was cut short.
     pub(super) complete: bool,
 }
 

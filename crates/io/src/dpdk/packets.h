@@ -177,11 +177,13 @@ struct received {
 static uint16_t receive_own(const struct port *port, uint16_t queue, uint16_t asked, struct packet **into, uint16_t into_count, struct packet **packets,
                             struct received *received) {
   struct rte_mbuf *buffers[BURST_MAX];
-  struct rte_mempool_cache *to = into_count ? cache() : NULL;
+  struct rte_mempool_cache *to = port->takes_packets ? cache() : NULL;
   uint16_t left_count = into_count, got, count = 0, i;
   memset(received, 0, sizeof *received);
   while (to && to->len < KEPT && left_count) to->objs[to->len++] = empty(into[--left_count]);
-  got = rte_eth_rx_burst(port->number, queue, buffers, RTE_MIN(asked, BURST_MAX));
+  /* Drivers take a buffer for each frame that they are asked for, or none at all. */
+  asked = RTE_MIN(asked, to ? RTE_MIN(to->len, (uint32_t)BURST_MAX) : (uint32_t)BURST_MAX);
+  got = asked ? rte_eth_rx_burst(port->number, queue, buffers, asked) : 0;
   for (i = 0; i < got; i++) {
     struct rte_mbuf *m = buffers[i];
     if (likely(is_packet(port, m))) {

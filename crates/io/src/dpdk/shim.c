@@ -175,6 +175,8 @@ static int open_port(const char *device, const char *name, const struct settings
     failed = rte_eth_dev_get_port_by_name(name, &port->number);
     if (!failed) failed = rte_eth_dev_get_name_by_port(port->number, port->name);
     if (failed) return failed;
+    /* What set-up asks for comes from elsewhere, and the two are not to mix in the cache of this thread. */
+    flush_own();
     sets_up = true;
     failed = set_up(port, device, settings, attempt == 0);
     sets_up = false;

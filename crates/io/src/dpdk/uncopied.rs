@@ -30,14 +30,15 @@ impl Uncopied {
     /// Receives up to `asked` frames; returns how many there were.
     pub(super) fn receive(&mut self, asked: usize, queue: &Queue, arrivals: &mut Arrivals<'_>) -> usize {
         let Arrivals { pool, counters, .. } = arrivals;
-        let takes_packets = queue.port.takes_packets();
-        if takes_packets && self.spare.len() < INTO_MAX {
-            pool.fill(&mut self.spare, INTO_MAX);
-        }
-        // Drivers take a buffer for each frame that they are asked for, or none at all.
-        let asked = if takes_packets { asked.min(self.spare.len()) } else { asked };
-        if asked == 0 {
-            return 0;
+        if queue.port.takes_packets() {
+            let usual = pool.available().saturating_sub(pool.large_total());
+            // Where packets are few, those that the driver has already may be all.
+            let wanted = match self.spare.len() {
+                _ if usual >= INTO_MAX => INTO_MAX,
+                0 => usual.clamp(1, BURST_MAX),
+                some => some,
+            };
+            pool.fill(&mut self.spare, wanted);
         }
         let received = queue.receive_into(asked, &mut self.spare, &mut self.arrived);
         pool.count_taken(received.taken);

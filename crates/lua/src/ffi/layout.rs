@@ -31,6 +31,14 @@ pub(super) struct ReceivedCounter {
     less: u64,
 }
 
+impl ReceivedCounter {
+    /// Its value, never below zero: a program may set what was sent to zero, and not this.
+    fn of(&self, sent: &SentCounter, waiting: u64) -> u64 {
+        let received = (sent.count as u64).wrapping_sub(waiting).wrapping_sub(self.less);
+        (received as i64).max(0) as u64
+    }
+}
+
 #[repr(C)]
 pub(super) struct LinkCounters {
     pub(super) dtime: Counter,
@@ -93,7 +101,7 @@ impl Link {
     /// Packets that were taken.
     pub(super) fn received_packets(&self) -> u64 {
         let LinkCounters { txpackets, rxpackets, .. } = &self.counters;
-        (txpackets.count as u64).wrapping_sub(self.waiting() as u64).wrapping_sub(rxpackets.less)
+        rxpackets.of(txpackets, self.waiting() as u64)
     }
 
     /// The bytes of packets that were taken.
@@ -107,7 +115,7 @@ impl Link {
             slots.filter_map(|slot| unsafe { self.packets[slot].as_ref() }).map(|packet| packet.length);
         let waiting: u64 = lengths.map(u64::from).sum();
         let LinkCounters { txbytes, rxbytes, .. } = &self.counters;
-        (txbytes.count as u64).wrapping_sub(waiting).wrapping_sub(rxbytes.less)
+        rxbytes.of(txbytes, waiting)
     }
 }
 
