@@ -19,6 +19,10 @@ fn cable(test: &str) -> Option<(testkit::netns::Turn, [Namespace; 2])> {
         return None;
     }
     let (turn, [a, b]) = Namespace::some_with_ping::<2>(test)?;
+    for end in [&a, &b] {
+        // No question in between whether a neighbour is still there: of two captures only one may have begun.
+        end.run("sysctl -qw net.ipv4.neigh.default.base_reachable_time_ms=3600000");
+    }
     a.run(&format!("ip link add va type veth peer name vb netns {}", b.pid()));
     for (here, device, end) in [(&a, "va", "1"), (&b, "vb", "2")] {
         here.run("ip link set lo up");

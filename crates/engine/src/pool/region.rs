@@ -406,7 +406,7 @@ pub(super) fn metadata_line_of(packet: NonNull<RawPacket>) -> NonNull<MetadataLi
 pub(super) fn device_lines_of(packet: NonNull<RawPacket>) -> NonNull<u8> {
     let chunk = chunk_of(packet);
     // SAFETY: the lines lie before the headroom, in the same chunk.
-    unsafe { chunk.sub(METADATA).add(128 * (colour_of(chunk) / 2 ^ 1)) }
+    unsafe { chunk.sub(METADATA).add(128 * ((colour_of(chunk) / 2) ^ 1)) }
 }
 
 /// Which of eight lines a chunk uses, so that those of many chunks are spread over the sets of the cache.
