@@ -56,9 +56,29 @@ pub use target::lir::NoCode;
 /// The stages. No promise of stability: for this workspace's front ends, tests and benchmarks.
 #[doc(hidden)]
 pub mod internals {
+    /// The text of a function in C.
+    pub mod c {
+        pub use crate::target::c::*;
+    }
+    /// Classic BPF.
+    pub mod cbpf {
+        pub use crate::target::cbpf::*;
+    }
+    /// The text of a chunk for LuaJIT.
+    pub mod lua {
+        pub use crate::target::lua::*;
+    }
     /// What bursts are answered with.
     pub mod burst {
         pub use crate::burst::*;
+    }
+    /// The low-level form between graph and machine code.
+    pub mod lir {
+        pub use crate::target::lir::*;
+    }
+    /// Machine code for x86-64.
+    pub mod x64 {
+        pub use crate::target::x64::*;
     }
     /// Machine code and mask VM, ready to run.
     pub mod exec {
@@ -68,11 +88,10 @@ pub mod internals {
     pub mod ir {
         pub use crate::ir::*;
     }
-    pub use crate::filled::filled;
     pub use crate::pipeline::{checked, checked_graph, optimised};
-    pub use crate::target::{c, cbpf, lir, lua, x64};
     /// The optimiser.
     pub mod opt {
         pub use crate::opt::*;
     }
+    pub use crate::filled::filled;
 }

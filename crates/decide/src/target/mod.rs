@@ -12,11 +12,11 @@
 //! it can use it. The interpreter and the mask VM have no code: the one is [`crate::ir::interp`], the other
 //! [`crate::exec::mask`], which takes the graph for x86-64, since both run the packets of one filter.
 
-pub mod c;
-pub mod cbpf;
-pub mod lir;
-pub mod lua;
-pub mod x64;
+pub(crate) mod c;
+pub(crate) mod cbpf;
+pub(crate) mod lir;
+pub(crate) mod lua;
+pub(crate) mod x64;
 
 use crate::opt::Passes;
 
