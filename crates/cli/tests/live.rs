@@ -19,15 +19,13 @@ fn cable(test: &str) -> Option<(testkit::netns::Turn, [Namespace; 2])> {
         return None;
     }
     let (turn, [a, b]) = Namespace::some_with_ping::<2>(test)?;
-    for end in [&a, &b] {
-        // No question in between whether a neighbour is still there: of two captures only one may have begun.
-        end.run("sysctl -qw net.ipv4.neigh.default.base_reachable_time_ms=3600000");
-    }
     a.run(&format!("ip link add va type veth peer name vb netns {}", b.pid()));
     for (here, device, end) in [(&a, "va", "1"), (&b, "vb", "2")] {
         here.run("ip link set lo up");
         here.run(&format!("ip link set {device} up"));
         here.run(&format!("ip address add 10.9.0.{end}/24 dev {device}"));
+        // No question in between whether a neighbour is still there: of two captures only one may have begun.
+        here.run(&format!("sysctl -qw net.ipv4.neigh.{device}.base_reachable_time_ms=3600000"));
     }
     Some((turn, [a, b]))
 }
