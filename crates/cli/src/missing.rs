@@ -46,8 +46,10 @@ fn apart(name: &str, there: &str) -> Option<usize> {
         3..8 => 1,
         _ => 2,
     };
-    let [a, b] = [name, there].map(|name| name.to_lowercase().chars().collect::<Vec<char>>());
-    let slips = if a.len().abs_diff(b.len()) <= may_be { distance(&a, &b) } else { usize::MAX };
+    let [a, b] = [name, there].map(str::to_lowercase);
+    // PERF: names of another length, which are most of a folder's, are not compared letter by letter.
+    let may_be_near = a.chars().count().abs_diff(b.chars().count()) <= may_be;
+    let slips = if may_be_near { strsim::osa_distance(&a, &b) } else { usize::MAX };
     if slips <= may_be {
         return Some(slips);
     }
@@ -63,26 +65,6 @@ fn stem(name: &str) -> String {
 fn is_capture(name: &str) -> bool {
     let kind = name.split('.').nth(1).unwrap_or_default().to_lowercase();
     ["pcap", "pcapng", "cap", "gz", "zst"].contains(&&kind[..])
-}
-
-/// How many letters must be put in, left out or changed, or change places with the next one (Damerau and Levenshtein's distance, where no letter
-/// is changed twice).
-fn distance(a: &[char], b: &[char]) -> usize {
-    // A row for each beginning of `a`, with a place for each beginning of `b`.
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for (i, here) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, there) in b.iter().enumerate() {
-            let changed = rows[i][j] + usize::from(here != there);
-            let mut least = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *here == b[j - 1] && a[i - 1] == *there {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Protocol {
     pub fn nearest(name: &str) -> Option<Protocol> {
         let name: String = name.chars().take(NAME_MAX).collect::<String>().to_ascii_lowercase();
         let limit = (name.chars().count() / 3).max(1);
-        let near = NAMES.iter().map(|(known, protocol)| (distance(&name, known), *protocol));
+        let near = NAMES.iter().map(|(known, protocol)| (strsim::levenshtein(&name, known), *protocol));
         near.filter(|(distance, _)| *distance <= limit).min().map(|(_, protocol)| protocol)
     }
 
@@ -190,20 +190,6 @@ impl fmt::Debug for Protocol {
 fn place(interned: &[&'static str], name: &str) -> Option<Protocol> {
     let at = interned.iter().position(|known| known.eq_ignore_ascii_case(name))?;
     u16::try_from(ROWS.len() + at).ok().map(Protocol)
-}
-
-/// Levenshtein's distance: letters to insert, remove or replace.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.chars().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.chars().count()]
 }
 
 #[cfg(test)]

@@ -587,7 +587,7 @@ fn what_dpdk_does_not_have_is_told() {
     let twice = graph(vec![("a", app(dpdk("net_null5"))), ("b", app(dpdk("net_null5,size=64")))], &[]);
     assert_eq!(twice.conflicts().len(), 1, "a device is its name, whatever its arguments");
     for (options, told) in [
-        (dpdk("net_nonsense0"), "DPDK"),
+        (dpdk("net_nonsense0"), "no driver for net_nonsense0"),
         (dpdk("0000:ff:1f.7"), "PCI"),
         (dpdk(""), "which device"),
         (Dpdk { queue: 1, ..dpdk("net_null4") }, "queue"),

@@ -21,7 +21,7 @@ use crate::pool::Orphans;
 use crate::shm::{EntryKind, Record, RecordKind};
 use crate::worker::{LastWords, Method, Task, Worker};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -495,9 +495,12 @@ fn port_names(ports: &Ports, linked: &[&str]) -> Vec<String> {
 pub(super) fn breathing_names(graph: &Graph, pulls: impl Fn(&str) -> bool) -> Vec<String> {
     let names: Vec<&str> = graph.apps().map(|(name, _)| name).collect();
     let number = |name: &str| names.binary_search(&name).unwrap_or(0);
-    let pulling: Vec<usize> = (0..names.len()).filter(|&app| pulls(names[app])).collect();
     let links: Vec<(usize, usize)> =
         graph.links().map(|link| (number(&link.from.app), number(&link.to.app))).collect();
+    // A device that only sends would stand apart from the chain that ends in it.
+    let sends: HashSet<usize> = links.iter().map(|&(from, _)| from).collect();
+    let pulling: Vec<usize> =
+        (0..names.len()).filter(|app| sends.contains(app) && pulls(names[*app])).collect();
     let order = breathing_order(names.len(), &pulling, &links);
     order.into_iter().map(|app| names[app].to_owned()).collect()
 }

@@ -177,7 +177,18 @@ fn refused(options: &Options, DpdkError { number, text }: &DpdkError) -> OptionE
     let device = &options.device;
     match *number {
         libc::ERANGE => OptionError::new("queues", format!("{device} has fewer than {}", options.queues)),
-        libc::ENODEV => OptionError::refused("device", format!("DPDK finds no device {device}")),
+        libc::ENODEV => OptionError::refused(
+            "device",
+            format!("DPDK finds no device {device}; `sluss doctor dpdk` lists those on PCI"),
+        ),
+        // What it says of a name that no bus knows.
+        libc::EFAULT => OptionError::refused(
+            "device",
+            format!(
+                "DPDK has no driver for {device}; the name of a device in software begins with that of its driver, such as `net_tap0`, and a card is \
+                 known by its address on PCI, such as `0000:01:00.0`: `sluss doctor dpdk` lists these"
+            ),
+        ),
         libc::EEXIST => OptionError::refused(
             "device",
             format!("DPDK has a device {} already: choose another name", options.name()),

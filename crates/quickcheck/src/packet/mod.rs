@@ -94,21 +94,9 @@ impl std::error::Error for Error {}
 
 /// The candidate that is nearest to `word`, if one is near.
 fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates.map(|name| (distance(word, name), name)).filter(|&(d, _)| d <= 2).min().map(|(_, name)| name)
-}
-
-/// Levenshtein's distance, by rows.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], cost);
-        }
-    }
-    row[b.len()]
+    let near =
+        candidates.map(|name| (strsim::levenshtein(word, name), name)).filter(|&(slips, _)| slips <= 2);
+    near.min().map(|(_, name)| name)
 }
 
 #[cfg(test)]

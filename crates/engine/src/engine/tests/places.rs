@@ -1,6 +1,8 @@
 //! Apps that move from worker to worker.
 
 use super::*;
+use crate::engine::configure;
+use crate::engine::placement::Placing;
 use std::sync::atomic::AtomicU8;
 
 #[test]
@@ -174,4 +176,20 @@ fn pools_are_made_on_the_cores_of_their_workers() {
         assert_eq!(made_on, core);
     }
     assert_eq!(rustix::thread::sched_getaffinity(None).expect("the cores of this thread"), allowed);
+}
+
+/// Devices pull as well as push: one that only gets packets ends the chain of its sender, and does not stand apart.
+#[test]
+fn chains_between_devices_stay_whole() {
+    let mut graph = Graph::new();
+    for name in ["in0", "in1", "out0", "out1"] {
+        graph.app(name, Keeper::of(0)).expect("a name");
+    }
+    for link in ["in0.output -> out0.input", "in1.output -> out1.input"] {
+        graph.link(link).expect("ports");
+    }
+    let order = configure::breathing_names(&graph, |_| true);
+    assert_eq!(order, ["in0", "out0", "in1", "out1"]);
+    let places = Placing::ByCost(BTreeMap::new()).places(&graph, &order, 2);
+    assert_eq!(places.into_values().collect::<Vec<_>>(), [0, 1, 0, 1]);
 }

@@ -311,26 +311,10 @@ fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Opt
         _ => return None,
     };
     let near = candidates.into_iter().filter_map(|candidate| {
-        let distance = distance(text.as_bytes(), candidate.as_bytes());
-        (distance <= errors_max && distance < candidate.len()).then_some((distance, candidate))
+        let errors = strsim::osa_distance(&text, candidate);
+        (errors <= errors_max && errors < candidate.len()).then_some((errors, candidate))
     });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
-}
-
-/// Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
-fn distance(a: &[u8], b: &[u8]) -> usize {
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            let swapped = if is_swap { rows[i - 2][j - 2] + 1 } else { usize::MAX };
-            row.push(replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1).min(swapped));
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    near.min_by_key(|(errors, _)| *errors).map(|(_, candidate)| candidate)
 }
 
 /// The finding, with what is meant by the first line of the file that is no member, if the finding is about the file of a set.
