@@ -9,7 +9,7 @@
 //!
 //! A segment counts if its first byte lies within a window of what its sender has sent, on either side. What was sent is known by the segments
 //! themselves, and by acknowledgements of the other end, so that lost packets of a capture do no lasting harm. Before SYN is answered, what the other end sends must
-//! acknowledge it, but for a SYN of its own. Others, such as a forged RST or FIN, change nothing. Windows are rounded up to powers of
+//! acknowledge it, but for a SYN of its own; data in SYN it may leave unacknowledged (RFC 7413, 4.2.2). Others, such as a forged RST or FIN, change nothing. Windows are rounded up to powers of
 //! two, and are at least 64 KiB. Of a connection without SYN the scale is not known, and the largest is taken.
 
 use crate::decode::{Segment, is_syn};
@@ -89,6 +89,8 @@ const KNOWN: u8 = 8;
 const MIDSTREAM: u8 = 32;
 /// The higher end has begun it.
 const BY_HIGHER: u8 = 64;
+/// SYN had data behind it.
+const DATA_IN_SYN: u8 = 128;
 
 const WINDOW_LOG_MIN: u8 = 16;
 const SCALE_MAX: u8 = 14;
@@ -151,10 +153,13 @@ impl Tcp {
         use TcpState::{Closed, ClosingDown, ClosingUp, Established, None, Reset, SynReceived, SynSent};
         let (flags, state) = (segment.flags, self.state());
         let is_syn_ack = flags & TcpFlags::SYN != 0 && flags & TcpFlags::ACK != 0;
-        let is_answer = flags & TcpFlags::ACK != 0 && segment.ack == self.next[self.initiator().index()];
+        let is_answer = flags & TcpFlags::ACK != 0 && self.acknowledges_syn(segment.ack);
         let is_back = direction != self.initiator();
         if state == None {
             self.begin(direction, segment, is_syn_ack);
+            if is_syn(flags) && len > 0 {
+                self.bits |= DATA_IN_SYN;
+            }
         } else if state == SynSent && !is_answer {
             if is_syn_ack || is_back && flags & TcpFlags::RST != 0 {
                 // It answers another SYN, or none (RFC 9293, 3.10.7.3).
@@ -197,6 +202,12 @@ impl Tcp {
             self.set_scale(direction, segment.scale.unwrap_or(0));
         }
         true
+    }
+
+    /// Whether an acknowledgement is of SYN, with or without the data in it.
+    fn acknowledges_syn(&self, ack: u32) -> bool {
+        let data_max = if self.bits & DATA_IN_SYN == 0 { 0 } else { u32::from(u16::MAX) };
+        self.next[self.initiator().index()].wrapping_sub(ack) <= data_max
     }
 
     /// Who has begun, by the first segment that is seen.
@@ -334,6 +345,18 @@ mod tests {
         assert!(open.observe(Down, &segment(SYN | ACK, 9, 8), 0) && open.state() == SynReceived);
         // Who has begun may give up.
         walk(&[(Up, SYN, 7, 0, 0, SynSent), (Up, RST, 8, 0, 0, Reset)]);
+    }
+
+    /// TCP Fast Open (RFC 7413, 4.2.2).
+    #[test]
+    fn data_in_syn_may_be_left_unacknowledged() {
+        walk(&[
+            (Up, SYN, 7, 0, 100, SynSent),
+            (Down, SYN | ACK, 9, 8, 0, SynReceived),
+            (Up, ACK, 8, 10, 100, Established),
+        ]);
+        walk(&[(Up, SYN, 7, 0, 100, SynSent), (Down, SYN | ACK, 9, 108, 0, SynReceived)]);
+        walk(&[(Up, SYN, 7, 0, 100, SynSent), (Down, SYN | ACK, 9, 109, 0, SynSent)]);
     }
 
     #[test]

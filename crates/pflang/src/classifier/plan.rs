@@ -391,26 +391,32 @@ fn score(scores: &Scores, dim: Dim) -> usize {
     scores.get(&dim).copied().unwrap_or(0)
 }
 
+/// The fields by which a term differs from many others, each with from how many.
+fn strong<'t>(term: &'t Term, scores: &'t Scores) -> impl Iterator<Item = (usize, Dim)> + 't {
+    term.dims().map(|dim| (score(scores, dim), dim)).filter(|(score, _)| *score >= MANY)
+}
+
 /// The field by which a term differs from most others.
 fn best_dim(term: &Term, scores: &Scores) -> Option<Dim> {
-    term.dims().filter(|dim| score(scores, *dim) >= MANY).max_by_key(|dim| (score(scores, *dim), *dim))
+    strong(term, scores).max().map(|(_, dim)| dim)
 }
 
 /// The table that a term belongs in.
 fn shape(term: &Term, scores: &Scores) -> Option<Shape> {
-    let strong: Vec<Dim> = term.dims().filter(|dim| score(scores, *dim) >= MANY).collect();
-    let best = best_dim(term, scores)?;
+    let strong: Vec<(usize, Dim)> = strong(term, scores).collect();
+    let &(_, best) = strong.iter().max()?;
     if strong.len() == 1 {
         return Some(Shape::Pieces(best));
     }
-    if strong.iter().any(|dim| matches!(dim, Dim::V6(_))) {
+    if strong.iter().any(|(_, dim)| matches!(dim, Dim::V6(_))) {
         return Some(Shape::Rules([Some(Dim::V6(0)), Some(Dim::V6(1))]));
     }
-    let inputs = strong.iter().filter(|dim| matches!(dim, Dim::Input(_)));
-    let Some(input) = inputs.max_by_key(|dim| score(scores, **dim)).copied() else {
+    let inputs = strong.iter().filter(|(_, dim)| matches!(dim, Dim::Input(_)));
+    // Of equals the last.
+    let Some(&(_, input)) = inputs.max_by_key(|(score, _)| score) else {
         return Some(Shape::Rules([Some(Dim::V4(0)), Some(Dim::V4(1))]));
     };
-    let others = strong.iter().filter(|dim| **dim != input && !matches!(dim, Dim::Port(_)));
-    let other = others.max_by_key(|dim| score(scores, **dim)).copied();
+    let others = strong.iter().filter(|(_, dim)| *dim != input && !matches!(dim, Dim::Port(_)));
+    let other = others.max_by_key(|(score, _)| score).map(|(_, dim)| *dim);
     Some(Shape::Rules([Some(input), other]))
 }
