@@ -1,7 +1,7 @@
-//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with five edits, and DynASM's encoder beside it.
+//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with six edits, and DynASM's encoder beside it.
 //!
 //! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
-//! `make` compiles the two files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
+//! `make` compiles the files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,6 +69,12 @@ fn edit(sources: &Path) {
         "if (J->parent == 0 && J->exitno == 0) {  /* Root trace hit an inner loop. */",
         "if (J->parent == 0 && J->exitno == 0 && bc_op(J->cur.startins) != BC_FUNCF) {",
     );
+    // A trace whose number cannot be had, since the allocator of a sandbox refuses memory, is not the one before, which may be gone.
+    let number = (
+        "  /* Get a new trace number. */\n",
+        "  memset(&J->cur, 0, sizeof(GCtrace));\n  J->cur.startins = BCINS_AD(BC_RET0, 0, 0);\n",
+    );
+    replace(&sources.join("lj_trace.c"), &[number]);
     replace(&sources.join("lj_record.c"), &[include, in_iterator, begin, end, inner]);
 }
 

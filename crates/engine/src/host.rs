@@ -73,6 +73,11 @@ impl Host {
         &mut self.pool
     }
 
+    /// The time of day for packets that are new from now on, in nanoseconds since 1970.
+    pub fn set_time(&mut self, now_ns: u64) {
+        self.pool.stamp_time(now_ns);
+    }
+
     /// What apps tell.
     pub fn notices(&self) -> &Notices {
         &self.notices
@@ -149,6 +154,9 @@ impl Host {
             app.roles()
         });
         let roles = asked.map_err(|panic| OptionError::failed("start", panic.message()))?;
+        if roles.has(Roles::METADATA) {
+            self.pool.stamp(now_ns);
+        }
         Ok(Hosted {
             app,
             roles,
@@ -189,7 +197,7 @@ impl Hosted {
         feed.bytes() - before
     }
 
-    /// Gives the app a turn, of at most `burst` packets for one that pulls.
+    /// Gives the app a turn, of at most `burst` packets for one that pulls. Packets that it allocates have the time of [`Host::set_time`].
     ///
     /// # Errors
     /// The message of its panic. The app must not get another turn then.
@@ -256,6 +264,11 @@ impl Hosted {
     /// Its own report.
     pub fn report(&self) -> Option<String> {
         guarded(|| self.app.reporting().and_then(|app| app.report())).unwrap_or(None)
+    }
+
+    /// Whether it failed in its work, as its report says.
+    pub fn has_failed(&self) -> bool {
+        guarded(|| self.app.reporting().is_some_and(|app| app.has_failed())).unwrap_or(false)
     }
 
     /// Its counters.

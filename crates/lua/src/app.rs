@@ -188,6 +188,10 @@ impl App for Running {
     fn held(&self) -> usize {
         self.guest.held()
     }
+
+    fn spare(&self) -> usize {
+        self.guest.spare()
+    }
 }
 
 impl std::fmt::Debug for Running {

@@ -26,6 +26,9 @@ pub enum Error {
     /// Apps of the program have failed, each of which was told on standard error as it happened.
     #[error("{0} failures of apps were told")]
     Apps(u64),
+    /// Native apps failed in their work, such as reading a damaged capture: their names and reports.
+    #[error("native apps failed: {}", .0.iter().map(|(app, why)| format!("`{app}`: {why}")).collect::<Vec<_>>().join("; "))]
+    Natives(Vec<(String, String)>),
 }
 
 /// An error that a program raised, and where.

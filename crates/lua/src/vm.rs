@@ -104,13 +104,14 @@ impl Vm {
     /// Runs Lua text, as [`Vm::run_file`] does; `name` is what messages call it, after a `@` for a file or a `=`.
     ///
     /// # Errors
-    /// When it is not Lua, or raises an error; with [`Options::restarts`] also when an app has failed.
+    /// When it is not Lua, or raises an error; when a native app failed in its work; with [`Options::restarts`] also when an app has failed.
     pub fn run_text(&self, text: &[u8], name: &str, arguments: &[String]) -> Result<(), Error> {
         let given = [text, name.as_bytes()].into_iter().chain(arguments.iter().map(String::as_bytes));
         self.call(self.runner, "run", given)?;
-        match self.state.failures() {
-            0 => Ok(()),
-            failures => Err(Error::Apps(failures)),
+        match (self.state.failures(), self.state.failed_natives()) {
+            (0, failed) if failed.is_empty() => Ok(()),
+            (0, failed) => Err(Error::Natives(failed)),
+            (failures, _) => Err(Error::Apps(failures)),
         }
     }
 

@@ -403,6 +403,53 @@ fn memory_ends_at_the_limit_whatever_takes_it() {
         .expect("garbage");
 }
 
+/// Memory that ends in the middle of what LuaJIT's compiler, or a function on packets, does: neither leaves anything half done.
+#[test]
+fn a_shortage_of_memory_breaks_nothing() {
+    let text = "
+        engine.configure(config.new())
+        local how = 'HOW'
+        local packets, kept, small, n = {}, {}, {}, 0
+        for i = 1, 64 do packets[i] = packet.from_string(('\\255'):rep(2000)) end
+        for i = 1, 3000 do small[i] = false end
+        -- Little is left, in pieces of less and less.
+        local function keep (size) n = n + 1 kept[n] = ('x'):rep(size) end
+        local size = 1e6
+        while size >= 1000 do
+           if not pcall(keep, size + n) then size = math.floor(size / 2) end
+        end
+        for i = 1, math.min(n, 12) do kept[n] = nil n = n - 1 end
+        collectgarbage()
+        for k = 1, #packets do
+           engine.breathe()
+           local c = 1
+           local function fill (with) while c < 3000 do small[c] = (k * 7919 + c) .. with c = c + 1 end end
+           pcall(fill, ('z'):rep(4000))
+           pcall(fill, ('y'):rep(13 + 9 * k))
+           local p, before = packets[k], packets[k].length
+           local done = pcall(function ()
+              if how == 'left' then p:shiftleft(1) elseif how == 'right' then p:shiftright(1) else p:prepend('\\255') end
+           end)
+           for i = 1, c do small[i] = false end
+           collectgarbage()
+           local wanted = before + (done and (how == 'left' and -1 or 1) or 0)
+           if p.length ~= wanted and p.length ~= before then error('length ' .. p.length) end
+        end";
+    for how in ["left", "right", "prepend"] {
+        for megabytes in 4..9 {
+            let sandbox = Sandbox {
+                memory_bytes: megabytes * 1_000_000,
+                turn: Duration::from_secs(20),
+                ..Sandbox::default()
+            };
+            // It may end for want of memory.
+            if let Err(failure) = run_in(&Scratch::new(), &text.replace("HOW", how), sandbox) {
+                assert!(failure.message.contains("not enough memory"), "{how}: {}", failure.message);
+            }
+        }
+    }
+}
+
 /// What an error says is asked of the program nowhere outside of its limits.
 #[test]
 fn an_error_that_is_no_text_runs_no_code() {

@@ -136,6 +136,12 @@ fn ended(outcome: Result<(), Error>, terminal: &Terminal) -> Result<Outcome, Fai
         }
         // Told as they happened.
         Err(Error::Apps(_)) => Ok(Outcome::ProgramFailed),
+        Err(Error::Natives(failed)) => {
+            for (app, why) in failed {
+                terminal.tell(&Message::error_in_lines(Blame::World, format_args!("app `{app}`: {why}")));
+            }
+            Ok(Outcome::Incomplete)
+        }
         Err(error) => Err(failure(&error)),
     }
 }

@@ -29,6 +29,7 @@ mod live;
 mod lua;
 mod lua_dpdk;
 mod lua_examples;
+mod lua_natives;
 mod merged;
 mod misuse;
 mod names;

@@ -214,6 +214,31 @@ fn an_app_of_a_graph_can_be_confined() {
     assert!(code(&output) == 2 && stderr(&output).contains("sandbox_turn_ms"), "{}", stderr(&output));
 }
 
+/// Its file and its `new` are turns of its own, which end.
+#[test]
+fn an_app_of_a_graph_does_not_run_an_engine() {
+    let class = "local A = {}\nfunction A:new () return setmetatable({}, { __index = A }) end\nfunction A:push () end\n";
+    for text in [
+        format!("engine.main {{ no_report = true }}\n{class}return A\n"),
+        format!("while true do engine.breathe() end\n{class}return A\n"),
+        format!("{class}function A:new () while true do engine.configure(config.new()) end end\nreturn A\n"),
+    ] {
+        let folder = Scratch::new();
+        std::fs::write(folder.path("app.lua"), &text).expect("a file");
+        let graph = format!(
+            "links = ['source.output -> app.input']\n[app.source]\ntype = 'source'\n\
+             [app.app]\ntype = 'lua'\nfile = '{}'\nsandbox = true\n",
+            folder.path("app.lua").display()
+        );
+        std::fs::write(folder.path("graph.toml"), graph).expect("a file");
+        let file = folder.path("graph.toml");
+        let output =
+            sluss(&["run", "--duration", "1s", file.to_str().expect("UTF-8")]).output().expect("it ends");
+        let told = stderr(&output);
+        assert!(code(&output) != 0 && told.contains("an app does not run the engine"), "{text}: {told}");
+    }
+}
+
 /// If the program got out, it could start no other, and reach nobody.
 #[test]
 fn the_process_cannot_start_programs_or_open_sockets() {

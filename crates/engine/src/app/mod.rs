@@ -92,6 +92,11 @@ pub trait App: Any + Send {
         0
     }
 
+    /// How many of these are unused, for packets to come: a run ends though an app keeps them.
+    fn spare(&self) -> usize {
+        0
+    }
+
     /// Whether the app will not bring in any more packets. A run ends when that is so of every app that pulls, and all is at rest.
     fn is_finished(&self) -> bool {
         false

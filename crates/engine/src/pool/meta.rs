@@ -61,6 +61,12 @@ impl MetadataLine {
         MetadataLine { metadata, stamp: 1 }
     }
 
+    /// What is here is no packet's any more.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.stamp = 0;
+    }
+
     /// Whether the metadata is the packet's own. If not, it is that of its [region](super::region::metadata_without_stamp).
     #[inline]
     pub(super) fn is_stamped(&self) -> bool {

@@ -434,6 +434,16 @@ impl Pool {
         }
     }
 
+    /// Gives a packet without metadata of its own that of a new one, where anybody reads it.
+    #[inline]
+    pub fn complete(&self, packet: &mut Packet) {
+        if let Some(metadata) = self.stamping
+            && !packet.is_stamped()
+        {
+            packet.set_metadata(metadata);
+        }
+    }
+
     /// The time that new packets are stamped with.
     #[inline]
     pub(crate) fn stamp_time(&mut self, now_ns: u64) {

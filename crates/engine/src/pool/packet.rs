@@ -412,11 +412,34 @@ impl Packet {
         &mut line.metadata
     }
 
+    /// Forgets its metadata, for who allocates packets past a pool: [`Pool::complete`](crate::Pool::complete) gives it that of a new one.
+    #[inline]
+    pub fn clear_metadata(&mut self) {
+        // SAFETY: as in `set_metadata`.
+        unsafe { region::metadata_line_of(self.0).as_mut().clear() };
+    }
+
+    /// Takes over the metadata of another packet, or that it has none of its own.
+    #[inline]
+    pub fn copy_metadata(&mut self, from: &Packet) {
+        // SAFETY: as in `set_metadata`, and in `metadata` for the other packet, which is in another chunk.
+        unsafe {
+            region::metadata_line_of(self.0).copy_from_nonoverlapping(region::metadata_line_of(from.0), 1)
+        };
+    }
+
     /// Writes its metadata, whatever it was.
     #[inline]
     pub(crate) fn set_metadata(&mut self, metadata: Metadata) {
         // SAFETY: the line lies in our chunk, and we hold the only reference.
         unsafe { region::metadata_line_of(self.0).write(MetadataLine::stamped(metadata)) };
+    }
+
+    /// Whether it has metadata of its own.
+    #[inline]
+    pub(super) fn is_stamped(&self) -> bool {
+        // SAFETY: as in `metadata`.
+        unsafe { region::metadata_line_of(self.0).as_ref() }.is_stamped()
     }
 
     /// Bytes the packet had on the wire: its own and those that were cut.

@@ -7,7 +7,8 @@ unsigned long ualarm(unsigned long usecs, unsigned long interval);
 void memcpy(void *dest, const void *src, size_t n);
 void *memset(void *s, int c, size_t n);
 int memcmp(const void *s1, const void *s2, int n);
-void *memmove(void *dest, const void *src, int n);
+// Without its result: to box that takes memory, which may be refused, after the bytes have moved.
+void memmove(void *dest, const void *src, int n);
 char *strncpy(char *dest, const char *src, size_t n);
 int strncasecmp(const char *s1, const char *s2, size_t n);
 int read(int fd, void *buf, size_t count);

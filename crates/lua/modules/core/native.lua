@@ -14,9 +14,11 @@ struct sluss_core {
    double now;
    double sleep_us;
    void *latency;
-   int running, timers;
+   int running, timers, stamps;
 };
 int sluss_packets_more(struct sluss_core *);
+void sluss_metadata_clear(struct packet *);
+void sluss_metadata_copy(struct packet *, const struct packet *);
 struct counter *sluss_counter_new(struct sluss_core *);
 void sluss_counter_publish(struct sluss_core *, struct counter *, struct counter *);
 void sluss_sent_publish(struct sluss_core *, struct sent_counter *, struct counter *);

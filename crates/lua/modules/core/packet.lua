@@ -39,7 +39,9 @@ function packet.allocate ()
    if freelist.nfree == 0 and C.sluss_packets_more(core) == 0 then exhausted() end
    local n = freelist.nfree - 1
    freelist.nfree = n
-   return freelist.list[n]
+   local p = freelist.list[n]
+   if core.stamps ~= 0 then C.sluss_metadata_clear(p) end
+   return p
 end
 local allocate = packet.allocate
 
@@ -128,12 +130,13 @@ function packet.resize (p, length)
    return p
 end
 
--- A copy: the bytes and their number.
+-- A copy: the bytes and their number, and for native apps the time and the link type.
 function packet.clone (p)
    local length = p.length
    local q = allocate()
    -- Length and bytes together. PERF: a first part of 64 bytes, which LuaJIT makes moves of, was 1 to 5 % slower than the call for all.
    copy(q, p, length + 2)
+   if core.stamps ~= 0 then C.sluss_metadata_copy(q, p) end
    return q
 end
 

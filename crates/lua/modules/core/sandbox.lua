@@ -19,6 +19,8 @@ local error, getmetatable, load, next, pcall, rawget, rawset, setmetatable, tost
 local write = io.write
 
 local sandbox = {}
+-- Whether the program is the class of an app in a graph of another engine.
+local is_guest = false
 
 -- Apps, links, and native apps started, that a program has at most: what they take is not Lua's memory.
 local APPS_MAX, LINKS_MAX, STARTS_MAX = 256, 1024, 4096
@@ -56,6 +58,8 @@ end
 -- Packets: each that the program has is in a slot. A handle is the number of a slot, and how often that was used.
 
 local SLOTS = native.sandbox.packets
+-- Bytes between the places of two packets that are behind one another, less what is before them.
+local MAX = packet.max_payload + packet.packet_alignment
 local slots = ffi.new("struct packet *[?]", SLOTS)
 local uses = ffi.new("uint32_t[?]", SLOTS)
 local unused, nunused = ffi.new("int32_t[?]", SLOTS), SLOTS
@@ -97,6 +101,8 @@ local function let_go (slot)
 end
 
 local function at (raw, offset, size, level)
+   -- Whatever happens to a packet, it has no more room than this.
+   if raw.length > MAX then fail(level + 1, "this packet is broken") end
    if type(offset) ~= "number" or not (offset >= 0 and offset + size <= raw.length) or offset % 1 ~= 0 then
       fail(level + 1, "%d byte%s at %s of a packet of %d bytes", size, size == 1 and "" or "s", tostring(offset), raw.length)
    end
@@ -600,7 +606,13 @@ local function show ()
    refill(engine.link_table, all_links)
 end
 
+-- Of a class for a graph, its file and `new` are one turn, which nothing suspends.
+local function outside_of_graphs (level)
+   if is_guest then fail(level + 1, "an app does not run the engine: it is run by it") end
+end
+
 function engine.configure (c)
+   outside_of_graphs(2)
    local all, all_links = parts_of(c, 2)
    local new, count = config.new(), 0
    room = OPTIONS_MAX
@@ -636,6 +648,7 @@ end
 function engine.stop () engine.configure(configs.new()) end
 
 local function outside_of_apps (level)
+   outside_of_graphs(level + 1)
    if core.running ~= 0 then fail(level + 1, "an app does not run the engine: it is run by it") end
 end
 
@@ -855,6 +868,7 @@ end
 
 -- The class in a file, for an app of a graph that is not Lua's.
 function sandbox.class (text, file, name)
+   is_guest = true
    local result = chunk_of(text, "@"..file)(file:match("([^/]+)%.lua$") or file)
    local class = result
    if name ~= "" then class = type(result) == "table" and result[name] or rawget(env, name) end

@@ -346,7 +346,8 @@ impl Pace {
             }
             let sleep = self.next_breath - now;
             if sleep > 1e-6 {
-                std::thread::sleep(Duration::from_secs_f64(sleep));
+                // A breath in less time than a number of seconds can say is no breath.
+                std::thread::sleep(Duration::try_from_secs_f64(sleep).unwrap_or(Duration::MAX));
             }
             self.next_breath = (self.next_breath + 1.0 / hz).max(now);
         } else if frees != self.frees {

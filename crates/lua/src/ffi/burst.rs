@@ -5,6 +5,7 @@
 
 use super::core::{Core, home};
 use super::layout::{Link, RING, RawPacket, Shared};
+use super::symbols::borrowed;
 use std::ptr::{self, NonNull};
 
 /// Machine code of a filter: of the bytes of a packet, how many there are, and how many there were, to whether it matches.
@@ -112,6 +113,9 @@ pub(super) unsafe extern "C" fn sluss_lua_send_copies(
                         copy.cast::<[u8; 64]>().byte_add(64 * line),
                         1,
                     );
+                }
+                if (*core).shared.stamps != 0 {
+                    borrowed(NonNull::new_unchecked(copy)).clear_metadata();
                 }
                 (*to).packets[write] = copy;
                 write = next(write);

@@ -111,6 +111,7 @@ impl Core {
             latency: ptr::null_mut(),
             running: 0,
             timers: 0,
+            stamps: 0,
         };
         let limits = options.sandbox.as_ref().map(|sandbox| Limits {
             memory_bytes: sandbox.memory_bytes,

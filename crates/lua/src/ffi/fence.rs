@@ -1,7 +1,9 @@
 //! The limits of a sandboxed state, which hold from outside of LuaJIT: memory, and the CPU time of a turn.
 //!
-//! Memory: the state's allocator is [`allocate`], which refuses what is over the limit while Lua code runs. LuaJIT raises an error then. Native
-//! functions may go over it, since an error must not pass through their frames; the next allocation of Lua code is refused.
+//! Memory: the state's allocator is [`allocate`]. What is a little over the limit it gives, out of a reserve, and sets a hook, at which the next
+//! instruction of the program collects garbage, and raises an error if that was not enough. So neither the compiler of LuaJIT nor our own code is refused
+//! memory in the middle of what it does. What is over the reserve as well is refused; LuaJIT raises an error then. Native functions may go over
+//! it, since an error must not pass through their frames.
 //!
 //! Time: a thread watches a number that changes as turns begin and end. When one turn has taken too much CPU time, it sends a signal to the thread
 //! that runs the turn. The signal's handler sets a hook, at which the next instruction of the program raises an error. Compiled loops
@@ -21,6 +23,10 @@ use std::time::Duration;
 
 /// How often the watch looks at least, and at most.
 const LOOKS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+/// Bytes over the limit that are given all the same. LuaJIT's compiler needs less than one MiB for a trace.
+const RESERVE: usize = 4 << 20;
+/// What the program is told when it has taken too much, as LuaJIT says it.
+const NO_MEMORY: &CStr = c"not enough memory";
 /// Bytes of an app's name that a message has.
 const NAME: usize = 64;
 /// The source of this library's modules, to whose code no error is raised at once: it might have changed one thing of two.
@@ -52,6 +58,13 @@ struct Memory {
     is_enforced: Cell<bool>,
 }
 
+impl Memory {
+    /// Bytes over the limit, if so many more were in use.
+    fn over(&self, more: usize) -> usize {
+        self.used.get().saturating_add(more).saturating_sub(self.max.get())
+    }
+}
+
 /// What the watch sees of a state.
 struct Watch {
     /// Changes as a turn begins or ends; odd while Lua code runs.
@@ -63,11 +76,20 @@ struct Watch {
     name: [AtomicU64; NAME / 8],
     /// What a turn that takes too long is told.
     text: CString,
+    /// The memory of the state.
+    memory: *const Memory,
     /// Whether a hook was set in this turn, and how many instructions of our own it has let through.
     is_interrupted: AtomicBool,
+    /// Whether it was set since the turn takes too long.
+    is_late: AtomicBool,
     let_through: AtomicU64,
     is_over: AtomicBool,
 }
+
+// SAFETY: the memory is looked at by the thread of the state alone, in the hook; all else is atomic, or does not change.
+unsafe impl Send for Watch {}
+// SAFETY: as above.
+unsafe impl Sync for Watch {}
 
 /// What a turn interrupts, to go on after it.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +125,9 @@ impl Fence {
                 limits.turn
             ))
             .expect("a text without zeros"),
+            memory: ptr::from_ref(&*memory),
             is_interrupted: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
             let_through: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
         });
@@ -194,10 +218,9 @@ impl Fence {
         RUNNING.set((ptr::null_mut(), ptr::null()));
         let watch = &*self.watch;
         watch.beat.store((watch.beat.load(Ordering::Relaxed) | 1).wrapping_add(1), Ordering::Release);
-        if watch.is_interrupted.swap(false, Ordering::Relaxed) {
-            watch.let_through.store(0, Ordering::Relaxed);
+        if watch.is_interrupted.load(Ordering::Relaxed) {
             // SAFETY: the state is this thread's.
-            unsafe { lua_sethook(state, None, 0, 0) };
+            unsafe { watch.let_go_on(state) };
         }
     }
 }
@@ -213,6 +236,28 @@ impl Drop for Fence {
 }
 
 impl Watch {
+    /// Sets the hook, as LuaJIT's own command does when it is interrupted.
+    ///
+    /// # Safety
+    /// The state is this thread's, which runs its code; a hook may be set at any time.
+    unsafe fn interrupt(&self, state: *mut lua_State) {
+        self.is_interrupted.store(true, Ordering::Relaxed);
+        // SAFETY: what the caller promises.
+        unsafe { lua_sethook(state, Some(on_instruction), LUA_MASKCOUNT, 1) };
+    }
+
+    /// Takes the hook away.
+    ///
+    /// # Safety
+    /// As for [`Watch::interrupt`].
+    unsafe fn let_go_on(&self, state: *mut lua_State) {
+        self.is_interrupted.store(false, Ordering::Relaxed);
+        self.is_late.store(false, Ordering::Relaxed);
+        self.let_through.store(0, Ordering::Relaxed);
+        // SAFETY: what the caller promises.
+        unsafe { lua_sethook(state, None, 0, 0) };
+    }
+
     fn set_name(&self, name: &str) {
         let mut bytes = [0_u8; NAME];
         let len = name.len().min(NAME - 1);
@@ -253,8 +298,15 @@ unsafe extern "C" fn allocate(
             memory.used.set(used);
             return ptr::null_mut();
         }
-        if size > old_size && memory.is_enforced.get() && size > memory.max.get().saturating_sub(used) {
-            return ptr::null_mut();
+        if size > old_size && memory.is_enforced.get() {
+            let over = memory.over(size - old_size);
+            let (state, watch) = RUNNING.get();
+            if over > RESERVE || (over > 0 && state.is_null()) {
+                return ptr::null_mut();
+            }
+            if over > 0 {
+                (*watch).interrupt(state);
+            }
         }
         let new = libc::realloc(old, size);
         if new.is_null() {
@@ -281,7 +333,7 @@ fn install_handler() {
     }
 }
 
-/// Sets the hook, as LuaJIT's own command does when it is interrupted.
+/// Interrupts a turn that takes too long.
 extern "C" fn on_signal(_: c_int) {
     let (state, watch) = RUNNING.get();
     // One of them alone: a turn is about to begin or to end.
@@ -290,12 +342,12 @@ extern "C" fn on_signal(_: c_int) {
     }
     // SAFETY: the state is this thread's, which runs its code; a hook may be set at any time. The watch lives as long as the state.
     unsafe {
-        (*watch).is_interrupted.store(true, Ordering::Relaxed);
-        lua_sethook(state, Some(on_instruction), LUA_MASKCOUNT, 1);
+        (*watch).is_late.store(true, Ordering::Relaxed);
+        (*watch).interrupt(state);
     }
 }
 
-/// Raises the error that ends a turn, at the next instruction of the program.
+/// Raises the error that ends a turn, or that memory is short, at the next instruction of the program.
 ///
 /// # Safety
 /// LuaJIT calls it, as a hook.
@@ -312,8 +364,21 @@ unsafe extern "C-unwind" fn on_instruction(state: *mut lua_State, at: *mut lua_D
         if is_own && (*watch).let_through.fetch_add(1, Ordering::Relaxed) < OWN_MAX {
             return;
         }
+        let (watch, memory) = (&*watch, &*(*watch).memory);
+        if !watch.is_late.load(Ordering::Relaxed) {
+            lua_gc(state, LUA_GCCOLLECT, 0);
+            // What is left of the reserve is for what must not fail: from here on the program does nothing more in this turn.
+            if memory.over(0) < RESERVE / 2 {
+                watch.let_go_on(state);
+            }
+            if memory.over(memory.max.get() / 16) == 0 {
+                return;
+            }
+            lua_pushlstring(state, NO_MEMORY.as_ptr(), NO_MEMORY.count_bytes());
+            lua_error(state);
+        }
         luaL_where(state, 0);
-        let text = &(*watch).text;
+        let text = &watch.text;
         lua_pushlstring(state, text.as_ptr(), text.count_bytes());
         lua_concat(state, 2);
         lua_error(state);
@@ -392,6 +457,7 @@ mod tests {
             fence.forbid(true);
             let block = allocate(memory, ptr::null_mut(), 0, 600);
             assert!(!block.is_null());
+            // No turn runs that could be told.
             assert!(allocate(memory, ptr::null_mut(), 0, 401).is_null());
             assert!(allocate(memory, block, 600, 1001).is_null());
             let was = fence.permit();

@@ -65,6 +65,12 @@ impl Guest {
         self.core().packets
     }
 
+    /// Packets of these that are spare.
+    pub(crate) fn spare(&self) -> usize {
+        // SAFETY: the list is mapped while the engine lives.
+        unsafe { (*self.core().shared.free).free as usize }
+    }
+
     /// Calls a function of `core.guest`, with the pool at hand.
     pub(crate) fn call(&mut self, io: &mut Io<'_>, code: &str, arguments: &[Argument]) -> Result<(), Error> {
         self.lend(io.pool);
@@ -105,8 +111,12 @@ impl Guest {
     }
 
     fn lend(&mut self, pool: &mut Pool) {
+        let stamps = i32::from(pool.uses_metadata());
         // SAFETY: the engine lives, and no Lua code runs now.
-        unsafe { (*self.state.core()).guest.pool = Some(NonNull::from(pool)) };
+        unsafe {
+            (*self.state.core()).guest.pool = Some(NonNull::from(pool));
+            (*self.state.core()).shared.stamps = stamps;
+        }
     }
 
     /// Sends on what the app has sent, counts what it has freed, and gives back what is spare.
@@ -122,7 +132,8 @@ impl Guest {
             let Some(output) = io.outputs.get_mut(index) else { continue };
             while link.waiting() > 0 {
                 let address = link.take();
-                if let Some(packet) = core.give_up(address) {
+                if let Some(mut packet) = core.give_up(address) {
+                    io.pool.complete(&mut packet);
                     output.put(packet);
                 }
             }

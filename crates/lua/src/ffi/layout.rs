@@ -144,4 +144,6 @@ pub(super) struct Shared {
     pub(super) running: i32,
     /// Whether a timer was ever activated.
     pub(super) timers: i32,
+    /// Whether native apps read the metadata of packets: then new packets must not have that of others.
+    pub(super) stamps: i32,
 }

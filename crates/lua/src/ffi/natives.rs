@@ -33,6 +33,16 @@ pub(super) struct Native {
 pub(super) struct Natives {
     pub(super) host: Option<Host>,
     apps: Vec<Option<Native>>,
+    /// Names and reports of apps that failed in their work and have been stopped.
+    failed: Vec<(String, String)>,
+}
+
+impl Native {
+    /// Its name and its report, if it failed in its work.
+    fn failure(&self) -> Option<(String, String)> {
+        let hosted = self.hosted.as_ref().filter(|hosted| hosted.has_failed())?;
+        Some((self.name.clone(), hosted.report().unwrap_or_else(|| "it failed".to_owned())))
+    }
 }
 
 impl Natives {
@@ -102,7 +112,12 @@ impl Core {
             let [inputs, outputs] =
                 app.ports.each_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
             match host.start(&app.name, &app.config, &inputs, &outputs, now_ns()) {
-                Ok(hosted) => app.hosted = Some(hosted),
+                Ok(hosted) => {
+                    app.hosted = Some(hosted);
+                    if host.pool().uses_metadata() {
+                        self.read_metadata();
+                    }
+                }
                 Err(error) => {
                     self.natives.apps[index] = Some(app);
                     return Err(error.to_string());
@@ -129,6 +144,12 @@ impl Core {
         self.natives.apps.get(index)?.as_ref()?.hosted.as_ref()
     }
 
+    /// Apps that failed in their work, whether they run or not.
+    pub(super) fn failed_natives(&self) -> Vec<(String, String)> {
+        let running = self.natives.apps.iter().flatten().filter_map(Native::failure);
+        self.natives.failed.iter().cloned().chain(running).collect()
+    }
+
     fn take_native(&mut self, index: usize) -> Result<Native, String> {
         self.natives
             .apps
@@ -141,6 +162,7 @@ impl Core {
         if app.hosted.is_some() {
             // What it sends at last is received if its links are still there.
             let _ = self.run_app(app, Turn::Stop);
+            self.natives.failed.extend(app.failure());
             app.hosted = None;
         }
     }
@@ -158,7 +180,7 @@ impl Core {
 
     fn run_app(&mut self, app: &mut Native, turn: Turn) -> Result<(), String> {
         let Some(hosted) = &mut app.hosted else { return Err("it does not run".into()) };
-        let Natives { host, apps } = &mut self.natives;
+        let Natives { host, apps, .. } = &mut self.natives;
         let Some(host) = host else { return Err("it has no host".into()) };
         if host.pool().available() < READY {
             // SAFETY: the list is mapped while the engine lives; what is on it belongs to nobody else.
@@ -172,16 +194,18 @@ impl Core {
                 self.packets = self.packets.saturating_sub(1);
             }
         }
+        let now_ns = now_ns();
+        host.set_time(now_ns);
         let freed = host.pool().freed();
         let mut bytes = 0;
         for (index, &link) in app.inputs.iter().enumerate() {
             // SAFETY: the link is memory of the engine, and part of the graph.
-            let (packets, delivered) = unsafe { deliver(&mut *link, hosted, index) };
+            let (packets, delivered) = unsafe { deliver(&mut *link, hosted, host, index) };
             self.packets = self.packets.saturating_sub(packets);
             bytes += (delivered + std::mem::take(&mut app.fed[index])) as i64;
         }
         let burst = (RING / 10) as u32;
-        let done = hosted.turn(host, turn, now_ns(), burst);
+        let done = hosted.turn(host, turn, now_ns, burst);
         for (index, &link) in app.outputs.iter().enumerate() {
             let receiver = app.receivers.get(index).copied().flatten();
             let receiver = receiver.and_then(|(app, input)| Some((apps[app].as_mut()?, input)));
@@ -198,7 +222,8 @@ impl Core {
             if freed > 0 {
                 let bytes = bytes.max(0) as u64;
                 (*self.shared.freebytes).count += bytes;
-                (*self.shared.freebits).count += (bytes + 24 * freed) * 8;
+                // As in `core.packet`, but for the bytes of all together.
+                (*self.shared.freebits).count += (bytes.max(60 * freed) + 24 * freed) * 8;
             }
         }
         done
@@ -216,16 +241,17 @@ pub(super) struct Ends {
 ///
 /// # Safety
 /// The packets of the link belong to it.
-unsafe fn deliver(link: &mut Link, hosted: &mut Hosted, input: usize) -> (usize, u64) {
+unsafe fn deliver(link: &mut Link, hosted: &mut Hosted, host: &mut Host, input: usize) -> (usize, u64) {
     let count = link.waiting().min(hosted.room(input));
     let mut bytes = 0;
     for _ in 0..count {
         let packet = link.take();
         // SAFETY: a packet in a link is one, and the link gives it up.
-        let packet = unsafe {
+        let mut packet = unsafe {
             bytes += u64::from((*packet).length);
             Packet::from_address(NonNull::new_unchecked(packet).cast())
         };
+        host.pool().complete(&mut packet);
         hosted.put(input, packet);
     }
     (count, bytes)

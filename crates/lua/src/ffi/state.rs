@@ -105,6 +105,12 @@ impl State {
         unsafe { (*self.core).failures }
     }
 
+    /// Native apps that failed in their work, with their reports.
+    pub(crate) fn failed_natives(&self) -> Vec<(String, String)> {
+        // SAFETY: the engine lives, and no Lua code runs now.
+        unsafe { (*self.core).failed_natives() }
+    }
+
     /// The state's engine.
     pub(super) fn core(&self) -> *mut Core {
         self.core

@@ -20,6 +20,8 @@ pub(crate) struct Team {
     /// Free packets, as addresses, `STEP` at a time.
     stock: Mutex<Vec<Vec<Free>>>,
     stop: AtomicBool,
+    /// Whether native apps of any worker read metadata.
+    stamps: AtomicBool,
 }
 
 /// A free packet, which belongs to whoever has it here.
@@ -150,9 +152,19 @@ impl Core {
         taken.len()
     }
 
+    /// New packets must not have the metadata of others: a native app reads it.
+    pub(super) fn read_metadata(&mut self) {
+        self.shared.stamps = 1;
+        if let Some(member) = &self.member {
+            member.team.stamps.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Puts packets into the team's stock, if there are many more free ones here than this engine has asked for.
     pub(super) fn give_stock(&mut self) {
         let Some(member) = &self.member else { return };
+        // Packets go to the native apps of other workers as well.
+        self.shared.stamps |= i32::from(member.team.stamps.load(Ordering::Relaxed));
         // SAFETY: as above.
         let freelist = unsafe { &mut *self.shared.free };
         while freelist.free as usize >= self.packets.max(STEP) + STEP {

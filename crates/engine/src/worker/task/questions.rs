@@ -6,6 +6,11 @@ use crate::link::{Input, Output};
 use crate::panic::guarded;
 use rustix::event::{PollFd, PollFlags};
 
+/// Whether an app keeps no packets but unused ones.
+fn has_nothing(app: &dyn App) -> bool {
+    app.held() == app.spare()
+}
+
 impl Task {
     /// Asks the app something. `None` if there is none, or if it panics, which is kept as a complaint.
     fn ask<'a, T>(&'a self, question: impl FnOnce(&'a dyn App) -> T) -> Option<T> {
@@ -55,7 +60,7 @@ impl Task {
         let rests = if self.is_down() {
             self.outage.is_given_up() && !(pulls && self.plugs.outputs.iter().any(Output::is_linked))
         } else {
-            self.ask(|app| (!pulls || app.is_finished()) && app.held() == 0).unwrap_or(false)
+            self.ask(|app| (!pulls || app.is_finished()) && has_nothing(app)).unwrap_or(false)
         };
         rests && self.plugs.inputs.iter().all(|input| input.queued() == 0)
     }
@@ -70,7 +75,7 @@ impl Task {
         }
         let device = self.ask(|app| app.wakeable()?.wakes_on()).flatten();
         devices.extend(device.map(|device| PollFd::from_borrowed_fd(device, PollFlags::IN)));
-        device.is_some() || self.ask(|app| app.is_finished() && app.held() == 0).unwrap_or(false)
+        device.is_some() || self.ask(|app| app.is_finished() && has_nothing(app)).unwrap_or(false)
     }
 
     /// Whether the app wants the run to end.

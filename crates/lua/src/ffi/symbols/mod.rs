@@ -11,11 +11,14 @@ mod shmem;
 
 use super::core::Published;
 use super::core::{Core, Mode};
-use super::layout::{Counter, Link, ReceivedCounter, SentCounter};
+use super::layout::{Counter, Link, RawPacket, ReceivedCounter, SentCounter};
 use super::team::Queue;
+use engine::Packet;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr::NonNull;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -31,6 +34,8 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     match name {
         b"sluss_packets_more" => packets_more as *mut c_void,
+        b"sluss_metadata_clear" => metadata_clear as *mut c_void,
+        b"sluss_metadata_copy" => metadata_copy as *mut c_void,
         b"sluss_counter_new" => counter_new as *mut c_void,
         b"sluss_counter_publish" => counter_publish as *mut c_void,
         b"sluss_sent_publish" => sent_publish as *mut c_void,
@@ -78,6 +83,25 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
 
 extern "C" fn packets_more(core: &mut Core) -> c_int {
     core.more_packets() as c_int
+}
+
+extern "C" fn metadata_clear(packet: NonNull<RawPacket>) {
+    // SAFETY: Lua gives a packet that it has.
+    unsafe { borrowed(packet) }.clear_metadata();
+}
+
+extern "C" fn metadata_copy(to: NonNull<RawPacket>, from: NonNull<RawPacket>) {
+    // SAFETY: as above; they are two packets.
+    unsafe { borrowed(to).copy_metadata(&borrowed(from)) };
+}
+
+/// A packet that stays its owner's.
+///
+/// # Safety
+/// It is one of an engine, and nobody else uses it meanwhile.
+pub(super) unsafe fn borrowed(packet: NonNull<RawPacket>) -> ManuallyDrop<Packet> {
+    // SAFETY: what the caller promises.
+    ManuallyDrop::new(unsafe { Packet::from_address(packet.cast()) })
 }
 
 extern "C" fn counter_new(core: &mut Core) -> *mut Counter {
