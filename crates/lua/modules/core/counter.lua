@@ -7,6 +7,7 @@ local C, core = ffi.C, native.core
 
 local counter = {}
 local counter_t = ffi.typeof("struct counter")
+local sent_t = ffi.typeof("struct sent_counter")
 -- Counters of a link that are computed when they are read.
 local received_packets_t = ffi.typeof("struct received_packets")
 local received_bytes_t = ffi.typeof("struct received_bytes")
@@ -66,27 +67,42 @@ end
 -- Writes what was counted to where other processes read it.
 function counter.commit () C.sluss_counter_commit(core) end
 
-function counter.set (c, value) c.c = value end
-function counter.add (c, value) c.c = c.c + (value or 1) end
+local less_t, difference_t = ffi.typeof("uint64_t *"), ffi.typeof("int64_t")
+-- Sets a counter of what a link was sent. What was received is computed from it, and stays what it is: see `core.link_h`.
+local function set_sent (c, value)
+   local before = c.c
+   c.c = value
+   local less = ffi.cast(less_t, c) - 2
+   less[0] = less[0] + ffi.cast(difference_t, c.c - before)
+end
+
+function counter.set (c, value)
+   if ffi.istype(sent_t, c) then set_sent(c, value) else c.c = value end
+end
+function counter.add (c, value)
+   local sum = c.c + (value or 1)
+   if ffi.istype(sent_t, c) then set_sent(c, sum) else c.c = sum end
+end
 function counter.read (c) return c.c + 0ULL end
 
 local function shown (c) return require("core.lib").comma_value(counter.read(c)) end
 ffi.metatype(counter_t, { __tostring = shown })
-ffi.metatype("struct sent_counter", { __tostring = shown })
+ffi.metatype(sent_t, { __tostring = shown })
+ffi.metatype("struct dropped_counter", { __tostring = shown })
 
--- Makes a field `c` of counters whose value the function `read` computes.
-local function computed (type, read)
+-- Makes a field `c` of counters whose value the function `read` computes, and `set` changes.
+local function computed (type, read, set)
    local function index (c, key)
       if key ~= "c" then error("a counter has no field "..tostring(key), 2) end
       return read(c)
    end
    local function newindex (c, key, value)
       if key ~= "c" then error("a counter has no field "..tostring(key), 2) end
-      c.less = c.less + read(c) - value
+      set(c, value)
    end
    ffi.metatype(type, { __tostring = shown, __index = index, __newindex = newindex })
 end
-computed(received_packets_t, C.sluss_received_packets)
-computed(received_bytes_t, C.sluss_received_bytes)
+computed(received_packets_t, C.sluss_received_packets, C.sluss_received_packets_set)
+computed(received_bytes_t, C.sluss_received_bytes, C.sluss_received_bytes_set)
 shm.register("counter", counter)
 return counter

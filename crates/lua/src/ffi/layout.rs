@@ -25,17 +25,28 @@ pub(super) struct SentCounter {
     pub(super) count: f64,
 }
 
-/// A counter of what was received. It is computed when it is read: what was sent, less what waits, less this.
+/// A counter of what was received. It is computed when it is read: what was sent, less what waits, less this. So `core.counter` changes this by as
+/// much as a program changes the counter of what was sent.
 #[repr(C)]
 pub(super) struct ReceivedCounter {
     less: u64,
 }
 
+/// What was sent and does not wait.
+fn taken(sent: &SentCounter, waiting: u64) -> u64 {
+    (sent.count as i64 as u64).wrapping_sub(waiting)
+}
+
 impl ReceivedCounter {
-    /// Its value, never below zero: a program may set what was sent to zero, and not this.
+    /// Its value, never below zero: a program may write to what was sent itself, without `core.counter`.
     fn of(&self, sent: &SentCounter, waiting: u64) -> u64 {
-        let received = (sent.count as u64).wrapping_sub(waiting).wrapping_sub(self.less);
+        let received = taken(sent, waiting).wrapping_sub(self.less);
         (received as i64).max(0) as u64
+    }
+
+    /// Makes this its value.
+    fn set(&mut self, sent: &SentCounter, waiting: u64, value: u64) {
+        self.less = taken(sent, waiting).wrapping_sub(value);
     }
 }
 
@@ -104,18 +115,41 @@ impl Link {
         rxpackets.of(txpackets, self.waiting() as u64)
     }
 
-    /// The bytes of packets that were taken.
+    pub(super) fn set_received_packets(&mut self, value: u64) {
+        let waiting = self.waiting() as u64;
+        let LinkCounters { txpackets, rxpackets, .. } = &mut self.counters;
+        rxpackets.set(txpackets, waiting, value);
+    }
+
+    /// The bytes of packets that wait.
     ///
     /// # Safety
     /// What waits are packets; slots that were never used are null.
-    pub(super) unsafe fn received_bytes(&self) -> u64 {
+    unsafe fn waiting_bytes(&self) -> u64 {
         let slots = (0..self.waiting()).map(|index| (self.read as usize + index) & (RING - 1));
         // SAFETY: as the caller says.
         let lengths =
             slots.filter_map(|slot| unsafe { self.packets[slot].as_ref() }).map(|packet| packet.length);
-        let waiting: u64 = lengths.map(u64::from).sum();
+        lengths.map(u64::from).sum()
+    }
+
+    /// The bytes of packets that were taken.
+    ///
+    /// # Safety
+    /// As for [`Link::waiting_bytes`].
+    pub(super) unsafe fn received_bytes(&self) -> u64 {
         let LinkCounters { txbytes, rxbytes, .. } = &self.counters;
-        rxbytes.of(txbytes, waiting)
+        // SAFETY: as the caller says.
+        rxbytes.of(txbytes, unsafe { self.waiting_bytes() })
+    }
+
+    /// # Safety
+    /// As for [`Link::waiting_bytes`].
+    pub(super) unsafe fn set_received_bytes(&mut self, value: u64) {
+        // SAFETY: as the caller says.
+        let waiting = unsafe { self.waiting_bytes() };
+        let LinkCounters { txbytes, rxbytes, .. } = &mut self.counters;
+        rxbytes.set(txbytes, waiting, value);
     }
 }
 

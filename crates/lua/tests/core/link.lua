@@ -32,10 +32,32 @@ counter.commit()
 local shm = require("core.shm")
 assert(shm.open("links/test/rxpackets.counter", "struct counter", "readonly").c == 11)
 assert(not pcall(function () return rx.d end))
--- What was received is never less than nothing, whatever a program says was sent.
-counter.set(rx, 0)
-counter.set(l.stats.txpackets, 0)
+-- What was received stays as it is when what was sent is set or added to, whatever waits.
+packets(3)
+for _ = 1, 2 do packet.free(link.receive(l)) end
+local bytes = counter.read(l.stats.rxbytes)
+for _, value in ipairs { 1, 0, 2^40, 7ULL } do
+   counter.set(l.stats.txpackets, value)
+   counter.set(l.stats.txbytes, value)
+   counter.add(l.stats.txpackets)
+   counter.add(l.stats.txbytes, 10)
+   counter.add(l.stats.txdrop, 5)
+   assert(counter.read(rx) == 13 and counter.read(l.stats.rxbytes) == bytes, value)
+   assert(counter.read(l.stats.txpackets) == value + 1 and counter.read(l.stats.txbytes) == value + 10)
+end
+packet.free(link.receive(l))
+assert(counter.read(rx) == 14 and counter.read(l.stats.rxbytes) == bytes + 3)
+-- A program begins to count anew.
+for _, c in ipairs { "rxpackets", "rxbytes", "txpackets", "txbytes", "txdrop" } do counter.set(l.stats[c], 0) end
+packets(300)
+for _ = 1, 300 do packet.free(link.receive(l)) end
+local anew = link.stats(l)
+assert(anew.rxpackets == 300 and anew.txpackets == 300 and anew.rxbytes == anew.txbytes and anew.txdrop == 0)
+-- It is never less than nothing, even if a program writes what was sent without `counter.set`; and can be set then.
+l.stats.txpackets.c = 0
 assert(counter.read(rx) == 0)
+counter.set(rx, 4)
+assert(counter.read(rx) == 4)
 
 -- It wraps around.
 packets(700)

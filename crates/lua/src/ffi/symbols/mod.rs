@@ -43,6 +43,8 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"sluss_received_bytes_publish" => received_bytes_publish as *mut c_void,
         b"sluss_received_packets" => received_packets as *mut c_void,
         b"sluss_received_bytes" => received_bytes as *mut c_void,
+        b"sluss_received_packets_set" => received_packets_set as *mut c_void,
+        b"sluss_received_bytes_set" => received_bytes_set as *mut c_void,
         b"sluss_counter_unpublish" => counter_unpublish as *mut c_void,
         b"sluss_counter_delete" => counter_delete as *mut c_void,
         b"sluss_counter_commit" => counter_commit as *mut c_void,
@@ -132,6 +134,16 @@ extern "C" fn received_packets(counter: *const ReceivedCounter) -> u64 {
 extern "C" fn received_bytes(counter: *const ReceivedCounter) -> u64 {
     // SAFETY: as above. Slots of a link are null, or packets of the engine.
     unsafe { (*link_of(counter, Link::RXBYTES)).received_bytes() }
+}
+
+extern "C" fn received_packets_set(counter: *mut ReceivedCounter, value: u64) {
+    // SAFETY: as above. Nobody else uses the link during the call.
+    unsafe { (*link_of(counter, Link::RXPACKETS).cast_mut()).set_received_packets(value) };
+}
+
+extern "C" fn received_bytes_set(counter: *mut ReceivedCounter, value: u64) {
+    // SAFETY: as above.
+    unsafe { (*link_of(counter, Link::RXBYTES).cast_mut()).set_received_bytes(value) };
 }
 
 /// The link in which a counter lies, at this offset.
