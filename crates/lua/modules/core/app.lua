@@ -33,7 +33,7 @@ local app = {
    freebits = counter.create("engine/freebits.counter"),
    freebytes = counter.create("engine/freebytes.counter"),
    configs = counter.create("engine/configs.counter"),
-   -- Packets that apps had when they failed, and those that came to an app while it was down.
+   -- Packets that apps had when they failed; and those that came to an app while it was down, or were left between workers when their link went.
    lost = counter.create("engine/lost.counter"),
    dropped = counter.create("engine/dropped.counter"),
 }

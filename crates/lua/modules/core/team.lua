@@ -3,23 +3,37 @@
 local ffi = require("ffi")
 local native = require("core.native")
 local config = require("core.config")
+local counter = require("core.counter")
 ffi.cdef[[
-void *sluss_queue(struct sluss_core *, const char *link);
-void sluss_queue_send(struct sluss_core *, void *queue, struct link *);
-int sluss_queue_receive(struct sluss_core *, void *queue, struct link *, int max);
+void *sluss_queue_sender(struct sluss_core *, const char *link);
+void *sluss_queue_receiver(struct sluss_core *, const char *link);
+void sluss_queue_send(struct sluss_core *, void *endpoint, struct link *);
+int sluss_queue_receive(struct sluss_core *, void *endpoint, struct link *, int max);
+int sluss_queue_close(struct sluss_core *, void *endpoint);
 ]]
 local C, core = ffi.C, native.core
 
 local team = {}
 
+-- The same as `engine.dropped`.
+local dropped = counter.create("engine/dropped.counter")
+
+-- Both move nothing as long as another worker, whose graph has not changed yet, has an app at the same side of the queue.
 local Sender, Receiver = {}, {}
 Sender.__index, Receiver.__index = Sender, Receiver
-function Sender:new (spec) return setmetatable({ queue = C.sluss_queue(core, spec) }, Sender) end
-function Sender:push () C.sluss_queue_send(core, self.queue, self.input.input) end
+function Sender:new (spec) return setmetatable({ endpoint = C.sluss_queue_sender(core, spec) }, Sender) end
+function Sender:push () C.sluss_queue_send(core, self.endpoint, self.input.input) end
 -- Packets that found no room wait in the link.
 Sender.tick = Sender.push
-function Receiver:new (spec) return setmetatable({ queue = C.sluss_queue(core, spec) }, Receiver) end
-function Receiver:pull () C.sluss_queue_receive(core, self.queue, self.output.output, 256) end
+function Receiver:new (spec) return setmetatable({ endpoint = C.sluss_queue_receiver(core, spec) }, Receiver) end
+function Receiver:pull () C.sluss_queue_receive(core, self.endpoint, self.output.output, 256) end
+
+-- The last app at a queue frees the packets in it.
+local function close (self)
+   counter.add(dropped, C.sluss_queue_close(core, self.endpoint))
+   self.endpoint = nil
+end
+Sender.stop, Receiver.stop = close, close
 
 -- The order of apps along the links, the same in every worker: those that nothing leads to first, by name.
 local function in_order (c)

@@ -92,10 +92,13 @@ impl State {
         }
     }
 
-    /// Removes the engine's folder of shared memory, and keeps all else for ever: others may still have packets of it.
+    /// Removes the engine's folder of shared memory, takes it out of its team, and keeps all else for ever: others may still have packets of it.
     pub(crate) fn abandon(self) {
-        // SAFETY: the engine lives, and nobody changes this.
-        unsafe { (*self.core).leave() };
+        // SAFETY: the engine lives, and nobody else uses it.
+        unsafe {
+            (*self.core).leave();
+            (*self.core).leave_team();
+        }
         std::mem::forget(self);
     }
 

@@ -12,7 +12,7 @@ mod shmem;
 use super::core::Published;
 use super::core::{Core, Mode};
 use super::layout::{Counter, Link, RawPacket, ReceivedCounter, SentCounter};
-use super::team::Queue;
+use super::team::{Direction, Endpoint};
 use engine::Packet;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::ManuallyDrop;
@@ -52,7 +52,9 @@ unsafe extern "C" fn find(name: *const c_char) -> *mut c_void {
         b"sluss_link_free" => link_free as *mut c_void,
         b"sluss_memory" => memory as *mut c_void,
         b"sluss_map" => map as *mut c_void,
-        b"sluss_queue" => queue as *mut c_void,
+        b"sluss_queue_sender" => queue_sender as *mut c_void,
+        b"sluss_queue_receiver" => queue_receiver as *mut c_void,
+        b"sluss_queue_close" => queue_close as *mut c_void,
         b"sluss_queue_send" => queue_send as *mut c_void,
         b"sluss_queue_receive" => queue_receive as *mut c_void,
         b"sluss_unmap" => unmap as *mut c_void,
@@ -171,20 +173,39 @@ extern "C" fn link_free(core: &mut Core, link: *mut Link) {
     core.free_link(link);
 }
 
-/// The queue of a link between two workers.
-extern "C" fn queue(core: &mut Core, link: *const c_char) -> *const Queue {
+/// The sender's endpoint of the queue of a link between two workers.
+extern "C" fn queue_sender(core: &mut Core, link: *const c_char) -> *const Endpoint {
     // SAFETY: Lua gives a string.
-    core.queue(&unsafe { CStr::from_ptr(link) }.to_string_lossy())
+    core.open_queue(&unsafe { CStr::from_ptr(link) }.to_string_lossy(), Direction::Send)
 }
 
-extern "C" fn queue_send(_core: &mut Core, queue: &Queue, link: *mut Link) {
-    // SAFETY: Lua gives a link of its engine, and the one sender of a queue is the app of this link.
-    unsafe { queue.send(link) };
+/// The receiver's endpoint.
+extern "C" fn queue_receiver(core: &mut Core, link: *const c_char) -> *const Endpoint {
+    // SAFETY: as above.
+    core.open_queue(&unsafe { CStr::from_ptr(link) }.to_string_lossy(), Direction::Receive)
 }
 
-extern "C" fn queue_receive(_core: &mut Core, queue: &Queue, link: *mut Link, max: c_int) -> c_int {
-    // SAFETY: as above, for the receiver.
-    unsafe { queue.receive(link, max.max(0) as usize) as c_int }
+extern "C" fn queue_close(core: &mut Core, endpoint: *const Endpoint) -> c_int {
+    core.close_queue(endpoint) as c_int
+}
+
+/// The endpoint is null in an app that was stopped.
+extern "C" fn queue_send(_core: &mut Core, endpoint: Option<&Endpoint>, link: *mut Link) {
+    if let Some(endpoint) = endpoint {
+        // SAFETY: Lua gives a link of its engine.
+        unsafe { endpoint.send(link) };
+    }
+}
+
+extern "C" fn queue_receive(
+    _core: &mut Core,
+    endpoint: Option<&Endpoint>,
+    link: *mut Link,
+    max: c_int,
+) -> c_int {
+    let Some(endpoint) = endpoint else { return 0 };
+    // SAFETY: as above.
+    unsafe { endpoint.receive(link, max.max(0) as usize) as c_int }
 }
 
 extern "C" fn memory(core: &mut Core, bytes: usize, align: usize) -> *mut c_void {
