@@ -87,3 +87,39 @@ fn packets_left_between_workers_are_freed_and_counted_when_the_link_goes() {
     );
     assert_eq!(told, [vec![100, 100, 6000], vec![0, 100, 1]]);
 }
+
+#[test]
+fn links_whose_texts_differ_in_underscores_are_told_apart() {
+    let told = run(
+        2,
+        "engine.placement = { a = 1, a_b = 1, d = 2, d_e = 2, a_b_c_to_d_e_f = 2 }
+         local c = config.new()
+         for name in pairs(engine.placement) do
+            config.app(c, name, name:sub(1, 1) == 'a' and name ~= 'a_b_c_to_d_e_f' and Source or Sink, 10)
+         end
+         -- The port `output` is the one that the source knows.
+         local pull = Source.pull
+         function Source:pull ()
+            self.output.output = self.output[1]
+            pull(self)
+            self.output.output = nil
+         end
+         function Sink:push ()
+            local input = self.input[1]
+            while not link.empty(input) do
+               packet.free(link.receive(input))
+               got = got + 1
+            end
+         end
+         config.link(c, 'a_b.c -> d.e_f')
+         config.link(c, 'a.b_c -> d_e.f')
+         engine.configure(c)
+         if engine.worker == 2 then
+            engine.main { done = function () return got == 20 end, no_report = true }
+            tell(got)
+         else
+            engine.main { done = function () return false end, no_report = true }
+         end",
+    );
+    assert_eq!(told, [[20]]);
+}

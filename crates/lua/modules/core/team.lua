@@ -81,9 +81,29 @@ function team.placement (c, workers, wishes)
    return worker_of
 end
 
+-- Names for the apps that links to other workers end in, by link: "a.x -> b.y" has "a_x_to_b_y". If that is the name of an app, or of another link's,
+-- a number follows. The name does not depend on where apps are placed.
+local function bridge_names (c)
+   local specs, names, taken = {}, {}, {}
+   for spec in pairs(c.links) do specs[#specs + 1] = spec end
+   table.sort(specs)
+   for name in pairs(c.apps) do taken[name] = true end
+   for _, spec in ipairs(specs) do
+      local plain = ("%s_%s_to_%s_%s"):format(config.parse_link(spec))
+      local name, number = plain, 1
+      while taken[name] do
+         number = number + 1
+         name = plain.."_"..number
+      end
+      names[spec], taken[name] = name, true
+   end
+   return names
+end
+
 -- The part of a configuration that one worker runs.
 function team.part (c, worker, workers, wishes)
    local worker_of = team.placement(c, workers, wishes)
+   local bridges = bridge_names(c)
    local part = config.new()
    for name, info in pairs(c.apps) do
       if worker_of[name] == worker then part.apps[name] = info end
@@ -91,7 +111,7 @@ function team.part (c, worker, workers, wishes)
    for spec in pairs(c.links) do
       local from, from_port, to, to_port = config.parse_link(spec)
       local sends, receives = worker_of[from] == worker, worker_of[to] == worker
-      local bridge = ("%s_%s_to_%s_%s"):format(from, from_port, to, to_port)
+      local bridge = bridges[spec]
       if sends and receives then
          part.links[spec] = true
       elseif sends then
