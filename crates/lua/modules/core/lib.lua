@@ -76,21 +76,18 @@ end
 
 function lib.readlink (path) return native.readlink(path) end
 
--- As basename(3) and dirname(3).
-local function cut_path (path)
-   if path == "" then return ".", "." end
-   local stripped = path:gsub("/+$", "")
-   if stripped == "" then return "/", "/" end
-   local folder, name = stripped:match("^(.*)/([^/]*)$")
-   if not folder then return ".", stripped end
-   folder = folder:gsub("/+$", "")
-   return folder == "" and "/" or folder, name
-end
+-- As dirname(3): "." for a name without a folder.
 function lib.dirname (path)
-   if path then return (cut_path(path)) end
+   if not path then return nil end
+   if path:match("^/+$") then return "/" end
+   local folder = path:gsub("/+$", ""):match("^(.*)/[^/]*$")
+   if not folder then return "." end
+   folder = folder:gsub("/+$", "")
+   return folder == "" and "/" or folder
 end
+-- As GNU's basename(3): what stands behind the last slash, also if that is nothing.
 function lib.basename (path)
-   if path then return (select(2, cut_path(path))) end
+   if path then return path:match("[^/]*$") end
 end
 
 -- Lua values as text

@@ -7,7 +7,9 @@ assert(lib.equal(ffi.new("int[2]", 1, 2), ffi.new("int[2]", 1, 2)))
 assert(not lib.equal(ffi.new("int[2]", 1, 2), ffi.new("int[2]", 1, 3)))
 
 assert(lib.dirname("/a/b") == "/a" and lib.dirname("b") == "." and lib.dirname("/") == "/" and lib.dirname("/a/b/") == "/a")
-assert(lib.basename("/a/b") == "b" and lib.basename("b") == "b" and lib.basename("/a/b/") == "b")
+assert(lib.dirname("") == "." and lib.dirname("//") == "/" and lib.dirname("b/") == "." and lib.dirname("/a") == "/" and lib.dirname(nil) == nil)
+assert(lib.basename("/a/b") == "b" and lib.basename("b") == "b" and lib.basename("/a/b/") == "" and lib.basename("/") == "")
+assert(lib.basename("") == "" and lib.basename(nil) == nil)
 
 assert(lib.hexdump("\0\171Z") == "00 AB 5A" and lib.hexdump("") == "")
 assert(lib.hexundump("00 ab5A", 3) == "\0\171Z" and not pcall(lib.hexundump, "00", 2))
