@@ -2,6 +2,7 @@
 
 ---@class core.packet
 ---@field max_payload integer
+---@field minimum_alignment integer
 ---@field packet_alignment integer
 ---@field default_headroom integer
 packet = {}

@@ -18,6 +18,8 @@ local max, min = math.max, math.min
 local packet = {
    max_payload = max_payload,
    packet_alignment = 512,
+   -- Where a packet begins in its chunk is a multiple of it.
+   minimum_alignment = 2,
    -- Where `shiftleft` and `shiftright` put a packet that had to be moved. New packets have 192 to 384 bytes before them: the memory of
    -- packets would else share few sets of the cache.
    default_headroom = 256,
