@@ -32,7 +32,7 @@ pub mod tracker;
 pub use decode::{Decoded, NoFlow, Part, Segment, decode};
 pub use key::{Direction, Key, Secret};
 pub use table::Slot;
-pub use tcp::{Tcp, TcpState};
+pub use tcp::{Observed, Tcp, TcpState};
 pub use tracker::{
     Counters, EndReason, Ended, Flow, Midstream, Packet, Seen, Settings, Stats, Timeouts, Tracker, Watcher,
 };

@@ -11,6 +11,16 @@
 //! themselves, and by acknowledgements of the other end, so that lost packets of a capture do no lasting harm. Before SYN is answered, what the other end sends must
 //! acknowledge it, but for a SYN of its own; data in SYN it may leave unacknowledged (RFC 7413, 4.2.2). Others, such as a forged RST or FIN, change nothing. Windows are rounded up to powers of
 //! two, and are at least 64 KiB. Of a connection without SYN the scale is not known, and the largest is taken.
+//!
+//! A connection may end without a segment that was seen, such as by a reboot, and its addresses and ports be used again. So a SYN with another number that is not answered yet is replaced by a later one. A
+//! SYN on a connection that is open or closing may be such a one, or be forged, so it passes and ends nothing (RFC 5961, 4): the number that acknowledges it is stored in the place of its sender's next number,
+//! which counts as unknown then. What comes next decides:
+//!
+//! | segment | outcome |
+//! |---|---|
+//! | of the other end: SYN-ACK or RST-ACK that acknowledges the SYN | the connection of that SYN takes the place of this one, and is answered or refused |
+//! | of the other end: any other within its window, such as the ACK by which it challenges the SYN | this connection goes on; the number acknowledged is the next one of the sender again |
+//! | of the sender: one that acknowledges what lies within the window of the other end | this connection goes on, with the number of this segment |
 
 use crate::decode::{Segment, is_syn};
 use crate::key::Direction;
@@ -69,12 +79,23 @@ impl TcpState {
     }
 }
 
+/// What a segment is to its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// It is one of the connection.
+    Counts,
+    /// It changes nothing yet, but the ends may need it to agree on whether there is a connection: a SYN on an open one, or what is sent of an older one behind a SYN.
+    Passes,
+    /// It lies outside of the window, or acknowledges what was not sent: it changes nothing.
+    Invalid,
+}
+
 /// A connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp {
-    /// Number of the next byte of each end.
+    /// Number of the next byte of each end. While a SYN on an open connection awaits its answer: the number that acknowledges it, of its sender.
     next: [u32; 2],
-    /// How many bytes each may send ahead, as the other says, by their logarithm.
+    /// How many bytes each may send ahead, as the other says, by their logarithm. While a SYN on an open connection awaits its answer: its scale, of its sender.
     window_log: [u8; 2],
     /// By how many bits the window of each is scaled: four bits each.
     scales: u8,
@@ -83,13 +104,13 @@ pub struct Tcp {
 }
 
 const STATE: u8 = 7;
-/// `next` is known, of the lower end; of the higher, one bit on.
+/// `next` is known, of the lower end; of the higher, one bit on. Once both ends have sent, or acknowledged, it is not known only while a SYN awaits its answer.
 const KNOWN: u8 = 8;
 /// The connection was not seen from its first segment on.
 const MIDSTREAM: u8 = 32;
 /// The higher end has begun it.
 const BY_HIGHER: u8 = 64;
-/// SYN had data behind it.
+/// The last SYN had data behind it.
 const DATA_IN_SYN: u8 = 128;
 
 const WINDOW_LOG_MIN: u8 = 16;
@@ -123,18 +144,19 @@ impl Tcp {
         self.bits & MIDSTREAM != 0
     }
 
-    /// Takes note of a segment with so many bytes of data. Says whether it counts.
+    /// Takes note of a segment with so many bytes of data.
     #[inline]
-    pub fn observe(&mut self, direction: Direction, segment: &Segment, len: usize) -> bool {
+    pub fn observe(&mut self, direction: Direction, segment: &Segment, len: usize) -> Observed {
         let flags = segment.flags;
         // Most segments: of an open connection, without flags that change it.
         let has_news = flags & (TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST) != 0;
         if !has_news && self.state() == TcpState::Established {
-            return self.advance(direction, segment, len as u32);
+            let counts = self.advance(direction, segment, len as u32);
+            return if counts { Observed::Counts } else { Observed::Invalid };
         }
         // Nothing changes any more.
         if self.state().is_closed() {
-            return false;
+            return Observed::Invalid;
         }
         self.change(direction, segment, len as u32)
     }
@@ -148,36 +170,62 @@ impl Tcp {
         self.bits & KNOWN << from == 0 || distance <= 1 << self.window_log[from]
     }
 
+    /// Whether a segment begins another connection in the place of this one: a SYN on one that is over, or the answer to a SYN on one that is not.
+    #[inline]
+    #[must_use]
+    pub fn is_replaced_by(&self, direction: Direction, segment: &Segment) -> bool {
+        if is_syn(segment.flags) {
+            return self.state().is_closed();
+        }
+        segment.flags & TcpFlags::SYN != 0 && self.answers_other_syn(direction, segment)
+    }
+
     #[inline(never)]
-    fn change(&mut self, direction: Direction, segment: &Segment, len: u32) -> bool {
+    fn change(&mut self, direction: Direction, segment: &Segment, len: u32) -> Observed {
         use TcpState::{Closed, ClosingDown, ClosingUp, Established, None, Reset, SynReceived, SynSent};
-        let (flags, state) = (segment.flags, self.state());
+        let flags = segment.flags;
         let is_syn_ack = flags & TcpFlags::SYN != 0 && flags & TcpFlags::ACK != 0;
-        let is_answer = flags & TcpFlags::ACK != 0 && self.acknowledges_syn(segment.ack);
         let is_back = direction != self.initiator();
+        // Another connection may begin in the place of this one.
+        if is_syn(flags) && !self.is_same_syn(direction, segment) {
+            match self.state() {
+                SynSent if !is_back => *self = Tcp::begun_by(direction),
+                SynReceived | Established | ClosingUp | ClosingDown if self.may_begin_other(direction) => {
+                    self.keep_syn(direction, segment, len);
+                    return Observed::Passes;
+                }
+                _ => {}
+            }
+        } else if self.answers_other_syn(direction, segment) {
+            self.begin_other(direction.reverse());
+        }
+        let state = self.state();
+        let is_back = direction != self.initiator();
+        let is_answer = flags & TcpFlags::ACK != 0 && self.acknowledges_syn(self.initiator(), segment.ack);
         if state == None {
             self.begin(direction, segment, is_syn_ack);
-            if is_syn(flags) && len > 0 {
-                self.bits |= DATA_IN_SYN;
-            }
+            self.set_data_in_syn(is_syn(flags) && len > 0);
         } else if state == SynSent && !is_answer {
             if is_syn_ack || is_back && flags & TcpFlags::RST != 0 {
                 // It answers another SYN, or none (RFC 9293, 3.10.7.3).
-                return false;
+                return Observed::Invalid;
             }
             if is_back && flags & TcpFlags::SYN == 0 {
                 // Of an older connection, which the other end still has: its numbers are none of this one (RFC 9293, 3.5.1).
-                return true;
+                return Observed::Passes;
             }
             if !is_back && flags & TcpFlags::RST != 0 && !self.is_within(direction, segment) {
                 // It ends that older connection at the other end, which has told its numbers.
-                return true;
+                return Observed::Passes;
             }
+        } else if state == SynReceived && is_syn_ack && is_back && is_answer {
+            // The first answer was lost, and the other end has forgotten it: this one may have another number.
+            self.bits &= !(KNOWN << direction.index());
         }
         let sequence_len =
             len + u32::from(flags & TcpFlags::SYN != 0) + u32::from(flags & TcpFlags::FIN != 0);
         if !self.advance(direction, segment, sequence_len) {
-            return false;
+            return Observed::Invalid;
         }
         let state = self.state();
         let closing = if direction == Direction::Up { ClosingUp } else { ClosingDown };
@@ -201,13 +249,58 @@ impl Tcp {
         if flags & TcpFlags::SYN != 0 {
             self.set_scale(direction, segment.scale.unwrap_or(0));
         }
-        true
+        Observed::Counts
     }
 
-    /// Whether an acknowledgement is of SYN, with or without the data in it.
-    fn acknowledges_syn(&self, ack: u32) -> bool {
+    /// Whether an acknowledgement is of the SYN of this end, which has sent nothing more, with or without the data in it.
+    fn acknowledges_syn(&self, of: Direction, ack: u32) -> bool {
         let data_max = if self.bits & DATA_IN_SYN == 0 { 0 } else { u32::from(u16::MAX) };
-        self.next[self.initiator().index()].wrapping_sub(ack) <= data_max
+        self.next[of.index()].wrapping_sub(ack) <= data_max
+    }
+
+    /// Whether a SYN is the one that the connection has begun with, sent again. Once the connection is open, that cannot be told.
+    fn is_same_syn(&self, direction: Direction, segment: &Segment) -> bool {
+        self.state().is_half_open()
+            && direction == self.initiator()
+            && self.bits & KNOWN << direction.index() != 0
+            && self.acknowledges_syn(direction, segment.seq.wrapping_add(1))
+    }
+
+    /// Whether a SYN on an open connection may begin another one: it must be of who has begun this one, if that is known. The number of the other end stays known.
+    fn may_begin_other(&self, direction: Direction) -> bool {
+        (direction == self.initiator() || self.is_midstream())
+            && self.bits & KNOWN << direction.reverse().index() != 0
+    }
+
+    /// Stores a SYN on an open connection until the other end has answered it.
+    fn keep_syn(&mut self, direction: Direction, segment: &Segment, len: u32) {
+        let from = direction.index();
+        self.next[from] = segment.seq.wrapping_add(1).wrapping_add(len);
+        self.window_log[from] = segment.scale.unwrap_or(0).min(SCALE_MAX);
+        self.bits &= !(KNOWN << from);
+        self.set_data_in_syn(len > 0);
+    }
+
+    /// Whether a segment answers a SYN on this connection, which is open: accepts or refuses another one.
+    fn answers_other_syn(&self, direction: Direction, segment: &Segment) -> bool {
+        use TcpState::{Closed, None, Reset, SynSent};
+        let sender = direction.reverse();
+        let has_kept_syn = self.bits & KNOWN << sender.index() == 0
+            && !matches!(self.state(), None | SynSent | Closed | Reset);
+        has_kept_syn
+            && segment.flags & TcpFlags::ACK != 0
+            && segment.flags & (TcpFlags::SYN | TcpFlags::RST) != 0
+            && self.acknowledges_syn(sender, segment.ack)
+    }
+
+    /// Begins the connection whose SYN was stored; the initiator is who has sent that.
+    fn begin_other(&mut self, initiator: Direction) {
+        let from = initiator.index();
+        let scale = self.window_log[from];
+        self.bits = self.bits & DATA_IN_SYN | by(initiator) | KNOWN << from | TcpState::SynSent as u8;
+        self.window_log = [WINDOW_LOG_MIN; 2];
+        self.scales = 0;
+        self.set_scale(initiator, scale);
     }
 
     /// Who has begun, by the first segment that is seen.
@@ -233,6 +326,8 @@ impl Tcp {
             if distance > 1 << self.window_log[from] {
                 return false;
             }
+        } else if !self.may_be_next(direction, segment) {
+            return false;
         }
         // An RST that answers a segment without ACK has no number of its own.
         let end = segment.seq.wrapping_add(sequence_len);
@@ -251,6 +346,30 @@ impl Tcp {
             self.window_log[to] = log.max(WINDOW_LOG_MIN);
         }
         true
+    }
+
+    /// Whether a segment of an end whose next number is not known may be of the connection: the first one may; behind a SYN that awaits its answer, one that acknowledges
+    /// what the other end has sent. Who forges the SYN would else forge all that comes behind it.
+    #[cold]
+    #[inline(never)]
+    fn may_be_next(&mut self, direction: Direction, segment: &Segment) -> bool {
+        if matches!(self.state(), TcpState::None | TcpState::SynSent) {
+            return true;
+        }
+        let (from, to) = (direction.index(), direction.reverse().index());
+        let distance = (segment.ack.wrapping_sub(self.next[to]) as i32).unsigned_abs();
+        let is_next = segment.flags & TcpFlags::ACK != 0
+            && self.bits & KNOWN << to != 0
+            && distance <= 1 << self.window_log[to];
+        if is_next {
+            // The scale of the SYN stood there. The next segment of the other end says how large the window is.
+            self.window_log[from] = WINDOW_LOG_MIN + if self.is_midstream() { SCALE_MAX } else { 0 };
+        }
+        is_next
+    }
+
+    fn set_data_in_syn(&mut self, has_data: bool) {
+        self.bits = self.bits & !DATA_IN_SYN | if has_data { DATA_IN_SYN } else { 0 };
     }
 
     fn set_state(&mut self, state: TcpState) {
@@ -272,6 +391,7 @@ mod tests {
     use super::TcpState::{Closed, ClosingDown, ClosingUp, Established, Reset, SynReceived, SynSent};
     use super::*;
     use Direction::{Down, Up};
+    use Observed::{Counts, Invalid, Passes};
 
     const SYN: u8 = TcpFlags::SYN;
     const ACK: u8 = TcpFlags::ACK;
@@ -340,9 +460,9 @@ mod tests {
             (Down, ACK, 1 << 30, 99, 10, SynSent),
         ]);
         let (mut refused, mut forged, mut open) = (tcp, tcp, tcp);
-        assert!(!forged.observe(Down, &segment(RST | ACK, 0, 9), 0) && forged == tcp);
-        assert!(refused.observe(Down, &segment(RST | ACK, 0, 8), 0) && refused.state() == Reset);
-        assert!(open.observe(Down, &segment(SYN | ACK, 9, 8), 0) && open.state() == SynReceived);
+        assert_eq!((forged.observe(Down, &segment(RST | ACK, 0, 9), 0), forged), (Invalid, tcp));
+        assert_eq!((refused.observe(Down, &segment(RST | ACK, 0, 8), 0), refused.state()), (Counts, Reset));
+        assert_eq!((open.observe(Down, &segment(SYN | ACK, 9, 8), 0), open.state()), (Counts, SynReceived));
         // Who has begun may give up.
         walk(&[(Up, SYN, 7, 0, 0, SynSent), (Up, RST, 8, 0, 0, Reset)]);
     }
@@ -400,5 +520,103 @@ mod tests {
             (Up, ACK, 2, 10, 0, Established),
         ]);
         walk(&[(Up, SYN, 1, 0, 0, SynSent), (Up, SYN, 1, 0, 0, SynSent)]);
+    }
+
+    /// Segments without data, and what each is to the connection.
+    fn observed(tcp: &mut Tcp, segments: &[(Direction, u8, u32, u32, Observed)]) {
+        for (at, &(direction, flags, seq, ack, expected)) in segments.iter().enumerate() {
+            assert_eq!(tcp.observe(direction, &segment(flags, seq, ack), 0), expected, "segment {at}");
+        }
+    }
+
+    const ISN: u32 = 0x7000_0000;
+
+    #[test]
+    fn another_connection_takes_the_place_of_an_open_one_when_the_other_end_answers() {
+        let reuse = [
+            (Down, SYN, ISN, 0, Passes),
+            (Down, SYN, ISN, 0, Passes),
+            (Up, SYN | ACK, 0x3000_0000, ISN + 1, Counts),
+            (Down, ACK, ISN + 1, 0x3000_0001, Counts),
+        ];
+        let closing = [(Up, FIN | ACK, 501, 0, 0, ClosingUp), (Down, ACK, 0, 502, 0, ClosingUp)];
+        for mut tcp in [open_then(&[]), open_then(&closing), walk(&OPEN[..2])] {
+            let before = tcp.state();
+            observed(&mut tcp, &reuse[..2]);
+            assert_eq!(tcp.state(), before);
+            let answer = segment(SYN | ACK, 0x3000_0000, ISN + 1);
+            assert!(tcp.is_replaced_by(Up, &answer) && !tcp.is_replaced_by(Down, &answer));
+            observed(&mut tcp, &reuse[2..]);
+            assert_eq!((tcp.state(), tcp.initiator(), tcp.is_midstream()), (Established, Down, false));
+            // Segments of the one before are none of it.
+            observed(&mut tcp, &[(Up, RST, 501, 0, Invalid), (Down, RST | ACK, 0, 501, Invalid)]);
+        }
+        // Refused.
+        let mut tcp = open_then(&[]);
+        observed(&mut tcp, &[(Down, SYN, ISN, 0, Passes), (Up, RST | ACK, 0, ISN + 1, Counts)]);
+        assert_eq!(tcp.state(), Reset);
+        // Its numbers lie in the window of a connection that was picked up; the end that sent first then has not begun it.
+        let mut tcp = walk(&[(Up, ACK, 1000, 5, 10, Established)]);
+        observed(&mut tcp, &[(Down, SYN, 900, 0, Passes), (Up, SYN | ACK, 2000, 901, Counts)]);
+        assert_eq!((tcp.state(), tcp.initiator(), tcp.is_midstream()), (SynReceived, Down, false));
+    }
+
+    #[test]
+    fn a_forged_syn_does_not_end_an_open_connection() {
+        let forged = [
+            (Down, SYN, ISN, 0, Passes),
+            (Down, RST, ISN + 1, 0, Invalid),
+            (Down, RST, 0, 0, Invalid),
+            (Down, ACK | FIN, ISN + 1, 0x5000_0000, Invalid),
+            (Up, SYN | ACK, 1 << 20, 100, Invalid),
+            (Up, RST | ACK, 1 << 20, 100, Invalid),
+            // Of who has not begun it.
+            (Up, SYN, 1 << 20, 0, Invalid),
+        ];
+        let challenged = [(Up, ACK, 501, 0, Counts), (Down, ACK, 0, 501, Counts), (Up, ACK, 501, 10, Counts)];
+        let unanswered =
+            [(Down, ACK, 0, 501, Counts), (Up, ACK, 501, 0, Counts), (Down, ACK, 20, 501, Counts)];
+        for real in [challenged, unanswered] {
+            let mut tcp = open_then(&[]);
+            observed(&mut tcp, &forged);
+            observed(&mut tcp, &real);
+            // The number of the forged SYN is forgotten.
+            observed(
+                &mut tcp,
+                &[(Up, SYN | ACK, 1 << 20, ISN + 1, Invalid), (Down, ACK, ISN + 1, 501, Invalid)],
+            );
+            assert_eq!((tcp.state(), tcp.initiator()), (Established, Down));
+            observed(&mut tcp, &[(Down, FIN | ACK, 20, 501, Counts), (Up, FIN | ACK, 501, 21, Counts)]);
+            assert_eq!(tcp.state(), Closed);
+        }
+        // The other end still has the connection, and its initiator has not: the challenge is answered by a reset (RFC 9293, 3.5.1).
+        let mut tcp = open_then(&[]);
+        observed(&mut tcp, &[forged[0], (Up, ACK, 501, 0, Counts), (Down, RST, 0, 0, Counts)]);
+        assert_eq!(tcp.state(), Reset);
+    }
+
+    #[test]
+    fn a_syn_that_is_not_answered_is_replaced_by_a_later_one() {
+        let mut tcp = walk(&[(Down, SYN, 7, 0, 0, SynSent)]);
+        for isn in [ISN, 3, 1 << 31] {
+            observed(&mut tcp, &[(Down, SYN, isn, 0, Counts), (Up, SYN | ACK, 99, 8, Invalid)]);
+        }
+        observed(&mut tcp, &[(Up, SYN | ACK, 99, (1 << 31) + 1, Counts)]);
+        assert_eq!(tcp.state(), SynReceived);
+        // The answer was lost, and comes again with another number.
+        observed(&mut tcp, &[(Up, SYN | ACK, ISN, 8, Invalid), (Up, SYN | ACK, ISN, (1 << 31) + 1, Counts)]);
+        observed(&mut tcp, &[(Down, ACK, (1 << 31) + 1, ISN + 1, Counts), (Up, ACK, 100, 0, Invalid)]);
+        assert_eq!(tcp.state(), Established);
+    }
+
+    #[test]
+    fn the_scale_and_the_data_of_a_syn_on_an_open_connection_hold_when_it_is_answered() {
+        let mut tcp = open_then(&[]);
+        let syn = |flags, seq, ack| Segment { scale: Some(7), ..segment(flags, seq, ack) };
+        assert_eq!(tcp.observe(Down, &syn(SYN, ISN, 0), 100), Passes);
+        assert_eq!(tcp.observe(Up, &syn(SYN | ACK, 0, ISN + 1), 0), Counts, "without the data");
+        let wide = Segment { window: 60_000, ..segment(ACK, ISN + 1, 1) };
+        assert_eq!(tcp.observe(Down, &wide, 0), Counts);
+        observed(&mut tcp, &[(Up, ACK, 9_000_000, ISN + 1, Invalid), (Up, ACK, 5_000_000, ISN + 1, Counts)]);
     }
 }

@@ -17,6 +17,7 @@ use crate::decode::{Decoded, NoFlow, Part, decode_other, is_syn, plain};
 use crate::fragments::{DATAGRAMS, Fragments};
 use crate::key::{Key, Secret};
 use crate::table::{Slot, Table, TableError};
+use crate::tcp::Observed;
 use flow::{Counted, Limits, is_reopened};
 use wire::LinkType;
 
@@ -95,9 +96,11 @@ pub struct Seen<'a, V> {
     pub is_new: bool,
     /// Whether its flow began with it, and no further one fits beside that.
     pub is_full: bool,
-    /// Of a segment of TCP, whether it counts: it lies within the window, and its checksum is right, as far as that is checked. What does not count changes
-    /// nothing of the connection.
+    /// Of a segment of TCP, whether it counts: it lies within the window, and its checksum is right, as far as that is checked; or it [passes](Observed::Passes). What does
+    /// not count changes nothing of the connection, nor when it times out.
     pub counts: bool,
+    /// Where its flow began with the answer to a SYN: the slot of the flow that had the SYN, an open connection between the same ports, which is gone.
+    pub reopens: Option<Slot>,
     /// Packets that the flow has had, this one included, as far as the number reaches.
     pub packets: u32,
     /// What it says.
@@ -477,11 +480,16 @@ impl<V: Default> Tracker<V> {
         if !admits(Some(&flow.value)) {
             return LookupOutcome::Refused;
         }
-        age.renew(packet.time_ns);
-        let Counted { packets, has_news, counts } = flow.count(decoded, packet, self.checks_resets);
+        let Counted { packets, has_news, observed } = flow.count(decoded, packet, self.checks_resets);
+        if observed == Observed::Counts {
+            age.renew(packet.time_ns);
+        }
         let is_settled = flow.is_settled();
+        let counts = observed != Observed::Invalid;
         // PERF: here the flow is at hand, and it is known that it is not new.
-        watcher.seen(number, Seen { slot, is_new: false, is_full: false, counts, packets, decoded, flow });
+        let seen =
+            Seen { slot, is_new: false, is_full: false, counts, reopens: None, packets, decoded, flow };
+        watcher.seen(number, seen);
         if has_news {
             self.table.protect(slot, is_settled);
         }
@@ -498,19 +506,28 @@ impl<V: Default> Tracker<V> {
         watcher: &mut impl Watcher<V>,
         ended: &mut impl FnMut(Ended<V>),
     ) -> bool {
+        let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
+        let mut reopens = None;
         if let Some(slot) = self.table.find(&decoded.key, hash)
-            && let Some((key, flow)) = self.table.remove(slot)
+            && let Some((key, before)) = self.table.remove(slot)
         {
-            let why = flow.is_over(&self.limits, packet.time_ns).unwrap_or(EndReason::Closed);
+            let why = before.is_over(&self.limits, packet.time_ns);
+            if why.is_none() && !is_syn(decoded.tcp.flags) {
+                // It knows the SYN that this packet answers.
+                flow.tcp = before.tcp;
+                reopens = Some(slot);
+            }
+            let why = why.unwrap_or(EndReason::Closed);
             self.counters.ended[why as usize] += 1;
-            ended(Ended::new(key, flow, why));
+            ended(Ended::new(key, before, why));
         }
-        if self.midstream == Midstream::Ignored && decoded.is_tcp() && !is_syn(decoded.tcp.flags) {
+        let is_midstream = decoded.is_tcp() && !is_syn(decoded.tcp.flags) && reopens.is_none();
+        if self.midstream == Midstream::Ignored && is_midstream {
             self.count_without(number, NoFlow::Midstream, watcher);
             return false;
         }
-        let mut flow = Flow::new(V::default(), decoded.direction, packet.time_ns);
-        let Counted { packets, counts, .. } = flow.count(decoded, packet, self.checks_resets);
+        let Counted { packets, observed, .. } = flow.count(decoded, packet, self.checks_resets);
+        let counts = observed != Observed::Invalid;
         let (slot, evicted) = self.table.insert_new(&decoded.key, hash, packet.time_ns, flow);
         self.counters.created += 1;
         if let Some((key, flow)) = evicted {
@@ -519,7 +536,8 @@ impl<V: Default> Tracker<V> {
         }
         let is_full = self.table.len() >= self.table.capacity();
         if let Some(flow) = self.table.get_mut(slot) {
-            watcher.seen(number, Seen { slot, is_new: true, is_full, counts, packets, decoded, flow });
+            let seen = Seen { slot, is_new: true, is_full, counts, reopens, packets, decoded, flow };
+            watcher.seen(number, seen);
         }
         true
     }

@@ -1,9 +1,9 @@
 //! A flow of the tracker: what was counted, and when it is over.
 
 use super::{Packet, SECOND};
-use crate::decode::{Decoded, Part, is_syn};
+use crate::decode::{Decoded, Part};
 use crate::key::{Direction, Key};
-use crate::tcp::{Tcp, TcpState};
+use crate::tcp::{Observed, Tcp, TcpState};
 use std::net::IpAddr;
 use wire::checksum::Addresses;
 use wire::transport::TcpFlags;
@@ -17,7 +17,8 @@ pub struct Timeouts {
     pub idle_udp: u64,
     /// TCP connections whose handshake is not over.
     pub half_open: u64,
-    /// TCP connections that are over. A SYN on such a connection begins a new flow at once, unless this is [`Timeouts::NEVER`].
+    /// TCP connections that are over. A SYN on such a connection begins a new flow at once, and so does the answer to a SYN on one that is not over, unless this is
+    /// [`Timeouts::NEVER`].
     pub closed: u64,
     /// Since the first packet, whether packets come or not: the flow goes on as a new one.
     pub active: u64,
@@ -36,7 +37,7 @@ pub(super) struct Limits {
     active: u64,
     /// The shortest.
     pub(super) least: u64,
-    /// Whether a SYN on a closed connection begins a new flow.
+    /// Whether another connection between the same ports begins a new flow.
     is_reopening: bool,
 }
 
@@ -85,8 +86,8 @@ pub(super) struct Counted {
     pub(super) packets: u32,
     /// Whether [`Flow::is_settled`] may be another than before.
     pub(super) has_news: bool,
-    /// Whether a segment of TCP counts.
-    pub(super) counts: bool,
+    /// What a segment is to its connection; of all else, [`Observed::Counts`].
+    pub(super) observed: Observed,
 }
 
 /// What was counted of a flow. Pairs are by [`Direction::index`].
@@ -98,7 +99,7 @@ pub struct Stats {
     pub bytes: [u64; 2],
     /// When the first packet came.
     pub first_ns: u64,
-    /// When the last one came.
+    /// When the last one came; of TCP, the last one that counts.
     pub last_ns: u64,
     /// The direction of who has begun: by SYN, or else by the first packet.
     pub initiator: Direction,
@@ -152,25 +153,34 @@ impl<V> Flow<V> {
             _ => u32::MAX,
         };
         self.bytes[at] += u64::from(packet.wire_len);
-        self.last_ns = self.last_ns.max(packet.time_ns);
         let state = self.tcp.state();
-        let mut counts = true;
+        let mut observed = Observed::Counts;
         if decoded.is_tcp() {
             let is_reset = decoded.tcp.flags & TcpFlags::RST != 0;
-            counts = if is_reset && checks_resets && !has_right_checksum(decoded, packet.frame) {
-                false
+            observed = if is_reset && checks_resets && !has_right_checksum(decoded, packet.frame) {
+                Observed::Invalid
             } else {
                 self.observe(decoded)
             };
         }
-        Counted { packets, has_news: is_first || self.tcp.state() != state, counts }
+        // Who sends what is not of the connection does not keep it from ending.
+        if observed == Observed::Counts {
+            self.last_ns = self.last_ns.max(packet.time_ns);
+        }
+        Counted { packets, has_news: is_first || self.tcp.state() != state, observed }
     }
 
-    /// Takes note of a segment. Says whether it counts; on a connection that is over, whether it lies where one of the connection would.
+    /// Takes note of a segment. On a connection that is over, it counts if it lies where one of the connection would.
     #[inline(always)]
-    fn observe(&mut self, decoded: &Decoded) -> bool {
-        let counts = self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len());
-        counts || self.tcp.state().is_closed() && self.tcp.is_within(decoded.direction, &decoded.tcp)
+    fn observe(&mut self, decoded: &Decoded) -> Observed {
+        match self.tcp.observe(decoded.direction, &decoded.tcp, decoded.payload().len()) {
+            Observed::Invalid
+                if self.tcp.state().is_closed() && self.tcp.is_within(decoded.direction, &decoded.tcp) =>
+            {
+                Observed::Counts
+            }
+            observed => observed,
+        }
     }
 
     /// Whether both ends have spoken, and the flow is not over: such make room for others last.
@@ -210,10 +220,13 @@ fn has_right_checksum(decoded: &Decoded, frame: &[u8]) -> bool {
     addresses.sum(decoded.protocol(), segment).finish() == 0
 }
 
-/// Whether a packet opens a connection anew that is closed.
+/// Whether a packet begins another connection in the place of that of its flow.
 #[inline(always)]
 pub(super) fn is_reopened<V>(flow: &Flow<V>, limits: &Limits, decoded: &Decoded) -> bool {
-    flow.tcp.state().is_closed() && limits.is_reopening && decoded.is_tcp() && is_syn(decoded.tcp.flags)
+    decoded.tcp.flags & TcpFlags::SYN != 0
+        && limits.is_reopening
+        && decoded.is_tcp()
+        && flow.tcp.is_replaced_by(decoded.direction, &decoded.tcp)
 }
 
 /// Why a flow ended.

@@ -23,6 +23,7 @@ fn small() -> Settings {
 struct Sight {
     slot: Result<Slot, NoFlow>,
     is_new: bool,
+    reopens: Option<Slot>,
     decoded: Decoded,
 }
 
@@ -49,8 +50,10 @@ fn burst<V: Default>(
     let see = |at: usize, seen: Result<Seen<'_, V>, NoFlow>| {
         assert_eq!(at, sights.len());
         sights.push(match seen {
-            Ok(Seen { slot, is_new, decoded, .. }) => Sight { slot: Ok(slot), is_new, decoded: *decoded },
-            Err(why) => Sight { slot: Err(why), is_new: false, decoded: Decoded::NONE },
+            Ok(Seen { slot, is_new, reopens, decoded, .. }) => {
+                Sight { slot: Ok(slot), is_new, reopens, decoded: *decoded }
+            }
+            Err(why) => Sight { slot: Err(why), is_new: false, reopens: None, decoded: Decoded::NONE },
         });
     };
     tracker.burst(packets, see, ended);
@@ -197,6 +200,53 @@ fn a_new_connection_on_the_ports_of_a_closed_one_is_a_new_flow() {
     let mut same = tracker(Settings { timeouts, ..small() });
     assert!(run(&mut same, &lines).1.is_empty());
     assert_eq!(same.table().len(), 1);
+}
+
+const SYN_AGAIN: &str = "eth / ip4(10.0.0.2,10.0.0.1) / tcp(4000,80,seq=1000000000,flags=S)";
+const SYN_ACK_AGAIN: &str =
+    "eth / ip4(10.0.0.1,10.0.0.2) / tcp(80,4000,seq=2000000000,ack=1000000001,flags=SA)";
+const ACK_AGAIN: &str = "eth / ip4(10.0.0.2,10.0.0.1) / tcp(4000,80,seq=1000000001,ack=2000000001,flags=A)";
+
+#[test]
+fn a_new_connection_on_the_ports_of_an_open_one_is_a_new_flow_when_it_is_answered() {
+    let lines = [(0, SYN), (1, SYN_ACK), (2, ACK), (3, SYN_AGAIN), (4, SYN_ACK_AGAIN), (5, ACK_AGAIN)];
+    for midstream in [Midstream::Established, Midstream::Ignored] {
+        let mut tracker = tracker(Settings { midstream, ..small() });
+        let (mut seen, ended) = run(&mut tracker, &lines);
+        assert_eq!((ended.len(), ended[0].why, ended[0].stats.packets), (1, EndReason::Closed, [1, 3]));
+        seen.retain(|sight| sight.is_new);
+        assert_eq!(seen.iter().map(|sight| sight.reopens.is_some()).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(seen[1].reopens.map(Ok), Some(seen[0].slot()));
+        let stats = tracker.flow(seen[1].slot().unwrap()).unwrap().stats();
+        assert_eq!(
+            (stats.initiator, stats.tcp, stats.packets),
+            (Direction::Down, TcpState::Established, [1, 1])
+        );
+    }
+    let timeouts = Timeouts { closed: Timeouts::NEVER, ..Timeouts::default() };
+    let mut same = tracker(Settings { timeouts, ..small() });
+    let (seen, ended) = run(&mut same, &lines);
+    let stats = same.flow(seen[5].slot().unwrap()).unwrap().stats();
+    assert_eq!((ended.len(), same.table().len(), stats.tcp), (0, 1, TcpState::Established));
+}
+
+#[test]
+fn what_is_not_of_a_connection_does_not_keep_it_from_ending() {
+    const OUTSIDE: &str = "eth / ip4(10.0.0.2,10.0.0.1) / tcp(4000,80,seq=1000000000,ack=101,flags=A)";
+    for line in [OUTSIDE, SYN_AGAIN] {
+        let mut tracker = tracker(small());
+        let open = [(0, SYN), (0, SYN_ACK), (0, ACK)];
+        let (seen, ended) = run(&mut tracker, &[&open[..], &[(200_000, line), (300_001, line)]].concat());
+        let news: Vec<bool> = seen.iter().map(Sight::is_new).collect();
+        assert_eq!(news, [true, false, false, false, true], "{line}");
+        assert_eq!((ended.len(), ended[0].why, ended[0].stats.last_ns), (1, EndReason::Idle, 0));
+        // A sweep finds it as well.
+        run(&mut tracker, &open.map(|(_, line)| (700_000, line)));
+        run(&mut tracker, &[(900_000, line)]);
+        let mut swept = Vec::new();
+        tracker.expire(1_000_100 * 1_000_000, usize::MAX, |flow| swept.push(flow.why));
+        assert_eq!(swept, [EndReason::Idle]);
+    }
 }
 
 #[test]

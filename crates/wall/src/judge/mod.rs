@@ -485,6 +485,11 @@ impl Judge {
         scratch: &mut Scratch,
     ) -> Verdict {
         let (number, packet) = packet;
+        if let Some(sight) = tag.sight.filter(|sight| sight.is_reopened)
+            && let Some(before) = tag.related
+        {
+            self.states.reopen(sight.slot, before, sight.direction.reverse(), sight.outer);
+        }
         let before = tag.sight.map(|sight| self.states.of(sight.slot).facts()).unwrap_or_default();
         if tag.packets == 0 {
             let by_setting = |action| Verdict { action, basis: Basis::NotIp };
@@ -502,7 +507,7 @@ impl Judge {
                 state.note_payload(payload, self.policy.payloads());
             }
         }
-        if let Some(sight) = tag.sight.filter(|sight| sight.is_new) {
+        if let Some(sight) = tag.sight.filter(|sight| sight.is_new && !sight.is_reopened) {
             self.meet_expectation(packet, sight);
         }
         if self.is_wanted(number) {
@@ -746,7 +751,8 @@ impl Judge {
                 (state::INVALID, 0, self.states.of(sight.slot).own())
             }
             Some(sight) => {
-                let is_related = tag.related.is_some_and(|slot| {
+                let related = tag.related.filter(|_| !sight.is_reopened);
+                let is_related = related.is_some_and(|slot| {
                     self.states.get(slot).is_some_and(|state| state.has_accepted())
                         && !self.states.is_elsewhere(slot, sight.outer)
                 });

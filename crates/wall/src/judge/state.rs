@@ -264,6 +264,16 @@ impl States {
         true
     }
 
+    /// A flow begins with the answer to a SYN of `initiator`, which belonged to the flow before it. That SYN went on if this end was let through in that flow: who sends an answer
+    /// to none is let in by no rule about states.
+    pub(super) fn reopen(&mut self, slot: Slot, before: Slot, initiator: Direction, outer: u32) {
+        let state = self.get(before).copied().unwrap_or_default();
+        let was_let_through = state.flags & ACCEPTED << initiator.index() != 0;
+        if was_let_through && !self.is_elsewhere(before, outer) {
+            self.accept(slot, initiator, outer);
+        }
+    }
+
     /// Another flow has announced this one, which begins.
     pub(super) fn announce(&mut self, slot: Slot, outer: u32) {
         self.set_place(slot, outer);

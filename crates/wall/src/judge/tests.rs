@@ -1,5 +1,6 @@
 mod kept;
 mod reference;
+mod reuse;
 
 use super::*;
 use std::path::Path;

@@ -101,7 +101,7 @@ pub struct Tag {
     pub risks: u64,
     /// The packet within its flow; `None` without one.
     pub sight: Option<Sighting>,
-    /// Of an ICMP error, the flow of the packet that it quotes.
+    /// Of an ICMP error, the flow of the packet that it quotes; of a packet with which a flow is [reopened](Sighting::is_reopened), the flow before.
     pub related: Option<Slot>,
 }
 
@@ -140,7 +140,9 @@ pub struct Sighting {
     pub direction: Direction,
     /// Whether it is the first of its flow.
     pub is_new: bool,
-    /// Whether it is, and took the last place in the table or that of another. See [`flow::Seen::is_full`].
+    /// Whether it is, and answers a SYN on an open connection between the same ports, whose flow is gone. See [`flow::Seen::reopens`].
+    pub is_reopened: bool,
+    /// Whether it is the first, and took the last place in the table or that of another. See [`flow::Seen::is_full`].
     pub is_full: bool,
     /// Of a segment of TCP: whether it counts. See [`flow::Seen::counts`].
     pub counts: bool,

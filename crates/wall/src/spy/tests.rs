@@ -70,9 +70,14 @@ impl Rig {
 fn segment(from_client: bool, flags: &str, seq: u32, payload: &str) -> Vec<u8> {
     let (src, dst, sport, dport) =
         if from_client { ("10.0.0.9", "10.0.0.2", 4000, 8022) } else { ("10.0.0.2", "10.0.0.9", 8022, 4000) };
+    let ack = match (flags, from_client) {
+        ("S", _) => 0,
+        (_, true) => 501,
+        (_, false) => 101,
+    };
     let payload: String = payload.bytes().map(|byte| format!("{byte:02x} ")).collect();
     frame(&format!(
-        "eth / ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={seq}, flags={flags}) / hex({payload})"
+        "eth / ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={seq}, ack={ack}, flags={flags}) / hex({payload})"
     ))
 }
 

@@ -71,7 +71,7 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
     #[inline(always)]
     fn seen(&mut self, number: usize, seen: Seen<'_, Look>) {
         let at = self.first + number;
-        let Seen { slot, is_new, is_full, counts, packets, decoded, flow } = seen;
+        let Seen { slot, is_new, is_full, counts, reopens, packets, decoded, flow } = seen;
         if let Some(slots) = &mut self.slots {
             slots.push(Some(slot));
         }
@@ -79,6 +79,11 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
         if is_new {
             *self.numbers = self.numbers.wrapping_add(1);
             *look = Look::new(*self.numbers, decoded.direction);
+            if reopens.is_some() {
+                // Its first packet answers the SYN of the other end.
+                *look = Look::new(*self.numbers, decoded.direction.reverse());
+                look.set_start(decoded.tcp.ack);
+            }
         }
         let direction = decoded.direction;
         let is_settled = look.phase() == Phase::Settled;
@@ -92,8 +97,9 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
         let payload = decoded.payload();
         let payload = (payload.start as u32, payload.end as u32);
         let outer = decoded.outer;
-        let sight = Some(Sighting { slot, direction, is_new, is_full, counts, outer, payload });
-        self.tags[at] = Tag { packets, sight, ..tag(look, self.names) };
+        let is_reopened = reopens.is_some();
+        let sight = Some(Sighting { slot, direction, is_new, is_reopened, is_full, counts, outer, payload });
+        self.tags[at] = Tag { packets, sight, related: reopens, ..tag(look, self.names) };
         if matches!(decoded.protocol(), ip::ICMP | ip::ICMPV6)
             && let Some((key, quoted)) = decoded.quoted(self.packets[number].frame)
             // An error goes to who has sent what it quotes.

@@ -153,6 +153,7 @@ impl Reference {
         if is_not_ip {
             return Verdict { action: Action::Accept, basis: Basis::NotIp };
         }
+        self.reopen(&tag);
         let verdict = without.unwrap_or_else(|()| self.by_flow(packet, &tag));
         if let Some(sight) = tag.sight
             && verdict.action == Action::Accept
@@ -168,12 +169,25 @@ impl Reference {
         verdict
     }
 
+    /// A flow that begins with the answer to a SYN of the flow before knows that the SYN was let through, if its sender was.
+    fn reopen(&mut self, tag: &Tag) {
+        let Some(sight) = tag.sight.filter(|sight| sight.is_reopened) else { return };
+        let initiator = sight.direction.reverse();
+        let before = tag.related.and_then(|slot| self.flows.get(&slot));
+        if before.is_some_and(|flow| !flow.is_elsewhere(sight.outer) && flow.let_through.contains(&initiator))
+        {
+            let flow = RefFlow { let_through: vec![initiator], outer: sight.outer };
+            self.flows.insert(sight.slot, flow);
+        }
+    }
+
     fn by_flow(&mut self, packet: &Packet<'_>, tag: &Tag) -> Verdict {
         let nobody = RefFlow::default();
         let flow = tag.sight.and_then(|sight| self.flows.get(&sight.slot)).unwrap_or(&nobody);
         let outer = tag.sight.map_or(0, |sight| sight.outer);
         let related = tag
             .related
+            .filter(|_| tag.sight.is_none_or(|sight| !sight.is_reopened))
             .and_then(|slot| self.flows.get(&slot))
             .is_some_and(|flow| !flow.let_through.is_empty() && flow.outer == outer);
         let state = match tag.sight {
@@ -478,8 +492,56 @@ fn verdicts_of_many_rules_are_those_of_a_judge_that_goes_rule_by_rule() {
     assert!(looked_up > 500 && packets > 1000, "{looked_up} rules, {packets} packets");
 }
 
-/// Captures are replayed, in short bursts, so that most packets find a verdict kept with their flow, where the policy keeps some; the other judge is asked for evidence in
-/// each burst, and keeps none.
+/// Segments of few ends, whose connections begin again and again with other numbers, on few ports and in a tunnel, and end or not.
+fn reused(random: &mut Random) -> Capture {
+    let mut time_ns = 0;
+    let mut numbers = [[100_u32, 500]; 3];
+    let packets = (0..400).map(|_| {
+        time_ns += [1_000_000, 100_000_000, 20_000_000_000][random.below(3)];
+        let flow = random.below(3);
+        let from = random.below(2);
+        let flags = random.of(&["S", "S", "SA", "SA", "A", "A", "PA", "PA", "F", "R", "RA"]);
+        let [mut next, mut of_other] = [numbers[flow][from], numbers[flow][1 - from]];
+        if flags.starts_with('S') && random.below(2) == 0 {
+            next = (random.below(1 << 16) << 16) as u32;
+            numbers[flow][from] = next.wrapping_add(1);
+        }
+        if random.below(9) == 0 {
+            of_other = of_other.wrapping_add(1 << 30);
+        }
+        let ack = if flags == "S" || flags == "R" { 0 } else { of_other };
+        let ends = [("192.0.2.10", 4000 + flow), ("198.51.100.80", 80)];
+        let ((src, sport), (dst, dport)) = (ends[from], ends[1 - from]);
+        let tunnel = if flow == 2 { "ip4(src=203.0.113.1, dst=203.0.113.2) / " } else { "" };
+        let text = if flags == "PA" { "47 45 54 20 2f 20" } else { "" };
+        numbers[flow][from] = numbers[flow][from].wrapping_add(if flags == "PA" { 6 } else { 0 });
+        let frame = frame(&format!(
+            "eth / {tunnel}ip4(src={src}, dst={dst}) / tcp(sport={sport}, dport={dport}, seq={next}, ack={ack}, flags={flags}) / hex({text})"
+        ));
+        let wire_len = frame.len() as u32;
+        (frame, LinkType::EN10MB, time_ns, wire_len)
+    });
+    Capture { name: "segments of few ports".to_owned(), packets: packets.collect() }
+}
+
+#[test]
+fn verdicts_of_ports_that_are_used_again_are_those_of_a_judge_that_goes_rule_by_rule() {
+    let mut random = Random(23);
+    for _ in 0..30 {
+        let text = random.policy(|random| {
+            let rules = random.rules(1);
+            format!("{rules}state established => accept\nsrc host 192.0.2.10 => accept\n")
+        });
+        let Ok(policy) = Policy::read(&text, Path::new("")).map(Arc::new) else { continue };
+        for _ in 0..4 {
+            let capture = reused(&mut random);
+            compare(&policy, &capture, &mut random);
+        }
+    }
+}
+
+/// Captures are replayed, in short bursts, so that most packets find a verdict kept with their flow, where the policy keeps some; the other judge is asked for evidence of
+/// the last packet of each burst, and keeps none.
 #[test]
 fn verdicts_that_are_kept_are_those_that_rules_would_have_given() {
     let captures = captures();
