@@ -186,8 +186,7 @@ impl Judge {
         scratch: &mut Scratch,
     ) {
         scratch.left.clear();
-        let wanted = self.wanted.and_then(|number| number.checked_sub(self.packets + 1));
-        let is_wanted = wanted.is_some_and(|number| number < packets.len() as u64);
+        let is_wanted = self.wanted_of(packets.len()).is_some();
         let plan = self.plan(packets, is_wanted);
         let mut refused = 0;
         match plan {

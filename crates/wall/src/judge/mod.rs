@@ -440,6 +440,26 @@ impl Judge {
     /// # Panics
     /// If there are fewer verdicts than packets.
     pub fn burst(&mut self, packets: &[Packet<'_>], way: Way, verdicts: &mut [Verdict]) {
+        match self.wanted_of(packets.len()) {
+            Some(at) if at + 1 < packets.len() => self.burst_in_two(packets, at + 1, way, verdicts),
+            _ => self.whole_burst(packets, way, verdicts),
+        }
+    }
+
+    /// The same with two bursts: evidence of the last packet of the first one has nothing of what later packets say of its flow.
+    #[cold]
+    fn burst_in_two(&mut self, packets: &[Packet<'_>], first: usize, way: Way, verdicts: &mut [Verdict]) {
+        let ((packets, later_packets), (verdicts, later)) =
+            (packets.split_at(first), verdicts.split_at_mut(first));
+        self.whole_burst(packets, way, verdicts);
+        let Holding { held, decided } = std::mem::take(&mut self.holding);
+        self.whole_burst(later_packets, way, later);
+        let later = std::mem::replace(&mut self.holding, Holding { held, decided });
+        self.holding.held.extend(later.held.into_iter().map(|(number, tag)| (first + number, tag)));
+        self.holding.decided.extend(later.decided.into_iter().map(|(number, slot)| (first + number, slot)));
+    }
+
+    fn whole_burst(&mut self, packets: &[Packet<'_>], way: Way, verdicts: &mut [Verdict]) {
         let verdicts = &mut verdicts[..packets.len()];
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut tags = std::mem::take(&mut scratch.tags);
@@ -459,6 +479,13 @@ impl Judge {
         self.packets += packets.len() as u64;
         (scratch.left, scratch.tags) = (left, tags);
         self.scratch = scratch;
+    }
+
+    /// The packet of the next burst, of so many, that evidence is wanted for.
+    #[inline]
+    fn wanted_of(&self, count: usize) -> Option<usize> {
+        let at = self.wanted?.checked_sub(self.packets + 1)?;
+        usize::try_from(at).ok().filter(|at| *at < count)
     }
 
     /// Whether evidence is wanted for the packet of this number in the burst.

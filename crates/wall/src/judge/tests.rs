@@ -261,6 +261,20 @@ fn packets_without_ip_have_a_policy_of_their_own() {
 }
 
 #[test]
+fn evidence_of_a_packet_has_nothing_of_later_ones() {
+    for (number, packets, told) in [(1, [1, 0], ""), (4, [3, 1], "HTTP request line")] {
+        let mut judge = judge(&rules("sni www.example.org => drop"));
+        judge.want_evidence(number);
+        assert_eq!(letters_in(&mut judge, &connection(), Way::default(), 9), "ddddd");
+        let evidence = judge.take_evidence().unwrap();
+        let flow = evidence.flow.as_ref().unwrap();
+        assert_eq!((flow.packets, flow.verdict.evidence), (packets, told), "packet {number}");
+        let is_named = evidence.facts(judge.policy().0).iter().any(|(name, _)| *name == "sni");
+        assert_eq!(is_named, number == 4);
+    }
+}
+
+#[test]
 fn interfaces_are_known_by_their_names() {
     let text = rules("in lan => accept\nout wan => reject");
     let frames = vec![udp("10.0.0.1:1", "10.0.0.2:2")];

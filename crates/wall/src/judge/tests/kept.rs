@@ -306,7 +306,8 @@ fn evidence_is_had_of_packets_with_a_kept_verdict() {
     let mut judge = judge_of_http(&rules("app HTTP => accept\nstate {new, established} => accept"));
     assert_eq!(judged(&mut judge, &segments(4), Way::default(), 1).1, 4);
     judge.want_evidence_of_next(1);
-    assert_eq!(judged(&mut judge, &segments(3), Way::default(), 3), ("aaa".to_owned(), 0));
+    // The burst ends behind that packet.
+    assert_eq!(judged(&mut judge, &segments(3), Way::default(), 3), ("aaa".to_owned(), 1));
     let evidence = judge.take_evidence().unwrap();
     assert_eq!((evidence.verdict.basis, evidence.flow.is_some()), (Basis::Rule(0), true));
     assert_eq!(judged(&mut judge, &segments(4), Way::default(), 1).1, 4);

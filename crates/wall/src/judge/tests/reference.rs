@@ -577,7 +577,7 @@ fn verdicts_that_are_kept_are_those_that_rules_would_have_given() {
                     rest = behind;
                     let mut verdicts = [[Verdict::NONE; 12]; 2];
                     judge.burst(burst, Way::default(), &mut verdicts[0][..burst.len()]);
-                    other.want_evidence_of_next(0);
+                    other.want_evidence_of_next(burst.len() - 1);
                     other.burst(burst, Way::default(), &mut verdicts[1][..burst.len()]);
                     assert_eq!(verdicts[0], verdicts[1], "{}, {replay}, by\n{}", capture.name, policy.text());
                 }
