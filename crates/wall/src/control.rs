@@ -36,6 +36,8 @@ pub struct Control {
 struct Shared {
     /// By worker: whether another policy is there for it.
     has_prepared: Vec<AtomicBool>,
+    /// By worker: whether it is to tell its counts at once.
+    wants_counts: Vec<AtomicBool>,
     ledger: Ledger,
     /// What workers announce for anybody.
     announced: Arc<ForAnybody>,
@@ -132,6 +134,7 @@ impl Control {
         };
         let shared = Shared {
             has_prepared: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            wants_counts: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             ledger: Ledger::new(Wanted { identified: false, ended }),
             announced: Arc::default(),
             inner: Mutex::new(inner),
@@ -209,7 +212,19 @@ impl Control {
         true
     }
 
-    /// What the wall has told of itself last, a tick ago at most while it runs: the counts of all workers. While some have not taken the last policy yet, counts of
+    /// As [`Control::told`], with all that was counted before this call. Of a worker that does not tell it within this time, it is what it has told last.
+    #[must_use]
+    pub fn told_now(&self, patience: Duration) -> Told {
+        let wanted = &self.shared.wants_counts;
+        wanted.iter().for_each(|wants| wants.store(true, Ordering::Relaxed));
+        let until = Instant::now() + patience;
+        while wanted.iter().any(|wants| wants.load(Ordering::Relaxed)) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.told()
+    }
+
+    /// What the wall has told of itself last, 50 ms ago at most while it runs: the counts of all workers. While some have not taken the last policy yet, counts of
     /// rules are those of the workers that have the one before.
     #[must_use]
     pub fn told(&self) -> Told {
@@ -327,8 +342,17 @@ impl Control {
         self.inner().prepared[self.seat].take()
     }
 
+    /// Whether this worker is to tell its counts at once.
+    #[inline]
+    pub(crate) fn wants_counts(&self) -> bool {
+        self.shared.wants_counts[self.seat].load(Ordering::Relaxed)
+    }
+
     pub(crate) fn set_counts(&self, counts: &Counts, policy: &Arc<Policy>) {
-        let told = &mut self.inner().told[self.seat];
+        let mut inner = self.inner();
+        // Who finds that nothing is wanted any more reads the counts behind this lock.
+        self.shared.wants_counts[self.seat].store(false, Ordering::Relaxed);
+        let told = &mut inner.told[self.seat];
         told.0 = Arc::clone(policy);
         told.1.clone_from(counts);
     }

@@ -26,6 +26,8 @@ use wall::policy::{Mode, Policy, Records};
 
 /// How long is waited until the wall has taken a policy.
 const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+/// How long is waited until the wall has told what it has counted.
+const COUNTED_WITHIN: Duration = Duration::from_millis(200);
 /// After which time it is tried again to put entries that have expired out of effect.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -195,7 +197,7 @@ impl Reloader {
     fn answer(&self, request: &Value) -> Value {
         match request["cmd"].as_str() {
             Some("stats") => {
-                let told = self.0.control.told();
+                let told = self.0.control.told_now(COUNTED_WITHIN.min(self.0.taken_within));
                 let mut object = run::object(&told.counts, &told.policy);
                 object["type"] = "wall.stats".into();
                 object["generation"] = told.generation.into();

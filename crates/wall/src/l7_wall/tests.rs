@@ -145,6 +145,24 @@ fn another_policy_and_the_end_lose_nothing_uncounted() {
 }
 
 #[test]
+fn who_asks_for_counts_is_told_those_of_now() {
+    let (mut rig, control) = wall("dpi = 'own'\nrules = 'otherwise => accept'");
+    let counted = |told: crate::control::Told| told.counts.packets(Action::Accept);
+    assert!(counted(control.told()) < 3, "no time has passed");
+    let asking = control.clone();
+    let asked = std::thread::spawn(move || asking.told_now(std::time::Duration::from_secs(60)));
+    while !asked.is_finished() {
+        rig.breathe();
+    }
+    assert_eq!((counted(asked.join().unwrap()), counted(control.told())), (3, 3));
+    // A wall that stands still has told nothing since.
+    rig.send("south", segment(true, "A", 101, ""));
+    assert_eq!(counted(control.told_now(std::time::Duration::ZERO)), 3);
+    rig.breathe();
+    rig.report();
+}
+
+#[test]
 fn a_policy_that_nobody_has_taken_is_withdrawn() {
     let (mut rig, control) = wall("dpi = 'own'\nrules = 'otherwise => accept'");
     let prepared = |rules: &str| {
