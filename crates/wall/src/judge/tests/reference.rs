@@ -410,6 +410,20 @@ fn captures() -> Vec<Capture> {
     captures
 }
 
+/// The packets of a capture.
+fn packets_of(capture: &Capture) -> Vec<Packet<'_>> {
+    capture
+        .packets
+        .iter()
+        .map(|(frame, linktype, time_ns, wire_len)| Packet {
+            frame,
+            linktype: *linktype,
+            time_ns: *time_ns,
+            wire_len: *wire_len,
+        })
+        .collect()
+}
+
 /// Both judges on one capture, in bursts of a random size.
 fn compare(policy: &Arc<Policy>, capture: &Capture, random: &mut Random) -> usize {
     let Some((_, linktype, ..)) = capture.packets.first() else { return 0 };
@@ -527,6 +541,7 @@ fn reused(random: &mut Random) -> Capture {
 #[test]
 fn verdicts_of_ports_that_are_used_again_are_those_of_a_judge_that_goes_rule_by_rule() {
     let mut random = Random(23);
+    let (mut compared, mut reopened) = (0, 0);
     for _ in 0..30 {
         let text = random.policy(|random| {
             let rules = random.rules(1);
@@ -535,9 +550,16 @@ fn verdicts_of_ports_that_are_used_again_are_those_of_a_judge_that_goes_rule_by_
         let Ok(policy) = Policy::read(&text, Path::new("")).map(Arc::new) else { continue };
         for _ in 0..4 {
             let capture = reused(&mut random);
-            compare(&policy, &capture, &mut random);
+            compared += compare(&policy, &capture, &mut random);
+            let packets = packets_of(&capture);
+            let mut tracker: flow::Tracker<()> = flow::Tracker::new(&flow::Settings::default()).unwrap();
+            let count = |_, seen: Result<flow::Seen<'_, ()>, NoFlow>| {
+                reopened += usize::from(seen.is_ok_and(|seen| seen.reopens.is_some()));
+            };
+            tracker.burst(&packets, count, |_| {});
         }
     }
+    assert!(compared > 10_000 && reopened > 100, "{compared} packets, {reopened} flows");
 }
 
 /// Captures are replayed, in short bursts, so that most packets find a verdict kept with their flow, where the policy keeps some; the other judge is asked for evidence of
@@ -551,16 +573,7 @@ fn verdicts_that_are_kept_are_those_that_rules_would_have_given() {
         let text = random.policy(|random| random.rules(1));
         let Ok(policy) = Policy::read(&text, Path::new("")).map(Arc::new) else { continue };
         for capture in captures.iter().skip(number % 9).step_by(9) {
-            let packets: Vec<Packet<'_>> = capture
-                .packets
-                .iter()
-                .map(|(frame, linktype, time_ns, wire_len)| Packet {
-                    frame,
-                    linktype: *linktype,
-                    time_ns: *time_ns,
-                    wire_len: *wire_len,
-                })
-                .collect();
+            let packets = packets_of(capture);
             // With one secret, flows that have timed out are found at the same time; time goes back with each replay.
             let new = || {
                 let flows =
