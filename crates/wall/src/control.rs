@@ -6,7 +6,8 @@
 //! is judged by the old policy again once it was by the new. The policy counts as taken when all have it; until then, what is told is about the old one.
 
 use crate::judge::{
-    Counts, Evidence, ForAnybody, FoundFlows, Judge, Prepared, Verdict, basis_in_words, basis_object, limits,
+    Counts, Evidence, ForAnybody, FoundFlows, Judge, Prepared, Verdict, basis_in_words, basis_object,
+    decided_by, limits,
 };
 use crate::ledger::{Ledger, Wanted};
 use crate::policy::{Bucket, Policy};
@@ -446,11 +447,8 @@ impl Event {
     /// On one line, for the system log.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut line = format!(
-            "wall: {} by {}",
-            self.verdict.action.name(),
-            basis_in_words(self.verdict.basis, &self.policy)
-        );
+        let mut line =
+            format!("wall: {} {}", self.verdict.action.name(), decided_by(self.verdict.basis, &self.policy));
         if let Some((src, dst, ports, _)) = self.tuple {
             let (sport, dport) = ports.map_or((String::new(), String::new()), |(src, dst)| {
                 (format!(" port {src}"), format!(" port {dst}"))

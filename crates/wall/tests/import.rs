@@ -233,6 +233,27 @@ fn which_chain_is_asked_where_several_could_be_meant() {
     let text = "*filter\n:INPUT DROP [0:0]\n:FORWARD DROP [0:0]\n-A INPUT -j ACCEPT\n-A FORWARD -j DROP\n";
     let error = import(&[text], &Choice::default()).unwrap_err();
     assert_eq!(error.to_string(), "which chain? there are filter FORWARD, filter INPUT");
+    for (table, chain, expected) in [
+        (None, Some("foo"), "there is no chain foo; there are filter FORWARD, filter INPUT"),
+        (Some("nat"), Some("foo"), "there is no table nat; there are filter FORWARD, filter INPUT"),
+        (
+            Some("filter"),
+            Some("foo"),
+            "there is no chain foo in table filter; there are filter FORWARD, filter INPUT",
+        ),
+    ] {
+        let choice = Choice { table: table.map(Into::into), chain: chain.map(Into::into) };
+        assert_eq!(import(&[text], &choice).unwrap_err().to_string(), expected);
+    }
+    let nft = "table ip foo {\n    chain a {\n        accept\n    }\n}\n";
+    for (table, expected) in [
+        (None, "there is no base chain in it"),
+        (Some("bar"), "there is no table bar; there is foo a"),
+        (Some("foo"), "there is no base chain in table foo; there is foo a"),
+    ] {
+        let choice = Choice { table: table.map(Into::into), chain: None };
+        assert_eq!(import(&[nft], &choice).unwrap_err().to_string(), expected);
+    }
     let chosen = Choice { chain: Some("FORWARD".into()), ..Choice::default() };
     assert!(import(&[text], &chosen).unwrap().program.contains("=> drop"));
     let round = "*filter\n:INPUT DROP [0:0]\n:a - [0:0]\n-A INPUT -j a\n-A a -j a\n";

@@ -5,6 +5,7 @@ use super::replay::Replay;
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, Outcome};
 use crate::json::looked_up_object;
+use crate::plural::counted;
 use crate::table::{Column, Table};
 use crate::terminal::{self, Terminal};
 use pflang::LinkType;
@@ -65,9 +66,9 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
         program.map_or(0, |program| program.nodes)
     };
     text += &format!(
-        "{}, one program: {} tests with everything known, {} before it is known what the flow speaks, {} without a look at the flow\n",
-        counted(policy.rules().len(), "rule"),
-        nodes("everything"),
+        "{}, one program: {} with everything known, {} before it is known what the flow speaks, {} without a look at the flow\n",
+        counted(policy.rules().len() as u64, "rule"),
+        counted(nodes("everything") as u64, "test"),
         nodes("not what the flow speaks"),
         nodes("nothing of the flow"),
     );
@@ -99,10 +100,6 @@ fn program_object(program: &ProgramSummary) -> serde_json::Value {
         "build_ms": program.build_ms,
         "looked_up": program.looked_up.as_ref().map(looked_up_object),
     })
-}
-
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What becomes of packets that a rule takes, as it is written.

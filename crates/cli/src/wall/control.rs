@@ -7,6 +7,7 @@ use crate::blame::Blame;
 use crate::control;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
+use crate::plural;
 use crate::set::change;
 use crate::terminal::{self, Terminal};
 use classify::lists::{Change, ChangedLists};
@@ -303,9 +304,9 @@ fn needs_restart(old: &Policy, new: &Policy) -> Vec<&'static str> {
 fn reloaded(answer: &Value) -> String {
     let number = |key: &str| answer[key].as_u64().unwrap_or(0);
     let mut text = format!(
-        "generation {}: {} rules, {} new, {} gone; read and compiled in {:.1} ms",
+        "generation {}: {}, {} new, {} gone; read and compiled in {:.1} ms",
         number("generation"),
-        number("rules"),
+        plural::counted(number("rules"), "rule"),
         number("added"),
         number("removed"),
         answer["build_ms"].as_f64().unwrap_or(0.0)

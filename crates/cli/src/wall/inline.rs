@@ -30,6 +30,7 @@ use crate::exit::{Failure, Outcome};
 use crate::instances;
 use crate::message::Message;
 use crate::notices::Announcer;
+use crate::plural::counted;
 use crate::reader::print_at_end;
 use crate::set::change::of_counters;
 use crate::signals::{self, Hangup};
@@ -148,9 +149,9 @@ pub(super) fn run(
     let mut announcer = Announcer::new(&engine, terminal);
     let megabytes = (control.ledger().memory() * workers).div_ceil(1 << 20);
     terminal.inform(&format!(
-        "{}: generation 1, {} rules; flows and their identification take {megabytes} MiB at most",
+        "{}: generation 1, {}; flows and their identification take {megabytes} MiB at most",
         place.greeting(args),
-        policy.rules().len()
+        counted(policy.rules().len() as u64, "rule")
     ));
     let ran = engine.run_until(|status| {
         announcer.announce();

@@ -1,16 +1,17 @@
 //! `sluss wall test`: runs the tests that a policy has.
 
-use super::check::counted;
 use super::policy;
 use super::replay::Replay;
+use super::why::past;
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, Outcome};
 use crate::inputs;
+use crate::plural::counted;
 use crate::terminal::{self, Terminal};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use wall::judge::basis_in_words;
+use wall::judge::decided_by;
 use wall::policy::{Policy, PolicyTest};
 use wall::rules::Action;
 
@@ -46,7 +47,7 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
         wrong.iter().for_each(|line| text += &format!("        {line}\n"));
     }
     if !args.json {
-        let all = counted(policy.tests().len(), "test");
+        let all = counted(policy.tests().len() as u64, "test");
         text += &if failed == 0 { format!("{all} passed\n") } else { format!("{failed} of {all} failed\n") };
     }
     terminal::print(&text)?;
@@ -73,10 +74,10 @@ fn ran(policy: &Arc<Policy>, test: &PolicyTest, folder: &Path, terminal: &Termin
             let Some((_, action)) = expected.next_if(|(of, _)| *of == number) else { continue };
             if *action != verdict.action {
                 wrong.push(format!(
-                    "packet {number}: expected {}, and it is {} by {}",
+                    "packet {number}: expected {}, and it is {} {}",
                     action.name(),
-                    verdict.action.name(),
-                    basis_in_words(verdict.basis, policy)
+                    past(*verdict),
+                    decided_by(verdict.basis, policy)
                 ));
             }
         }

@@ -239,7 +239,8 @@ fn in_words(evidence: &Evidence, policy: &Policy, packet: Option<u64>) -> Result
     Ok(text)
 }
 
-fn past(verdict: Verdict) -> &'static str {
+/// A verdict as what has become of a packet.
+pub(super) fn past(verdict: Verdict) -> &'static str {
     match verdict.action {
         // It waits: what becomes of it is not known yet.
         _ if verdict.basis == Basis::Held => "held",

@@ -130,7 +130,7 @@ fn another_policy_is_taken_while_packets_go_on() {
         let output = reload(bench);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(told.starts_with("generation 2: 1 rules, 1 new, 2 gone"), "{told}");
+        assert!(told.starts_with("generation 2: 1 rule, 1 new, 2 gone"), "{told}");
         assert_eq!(echo(&mut client).unwrap(), *b"ping");
         // SIGHUP does the same.
         fs::write(

@@ -77,9 +77,19 @@ fn tests_of_a_policy_pass_and_fail() {
     let found: Vec<&str> = object["wrong"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
-        found[0].starts_with("packet 3: expected accept, and it is drop by the rule of line 3"),
+        found[0].starts_with("packet 3: expected accept, and it is dropped by the rule of line 3"),
         "{found:?}"
     );
+    // What is decided without a rule; one of each is told as one.
+    let text = text(0, "accept").replace("udp port 53 => drop\notherwise => accept", "tcp port 1 => accept");
+    let by_default = policy("wall-test-default", &text);
+    let told = stdout(&run(&["wall", "test", arg(&by_default)]));
+    assert!(
+        told.contains("packet 3: expected accept, and it is dropped by `default`, as no rule takes it"),
+        "{told}"
+    );
+    let told = stdout(&run(&["wall", "check", arg(&by_default)]));
+    assert!(told.contains("1 rule, one program: ") && !told.contains(" 1 tests"), "{told}");
     let none = policy("wall-test-none", "rules = 'tcp => drop'");
     assert_eq!(code(&run(&["wall", "test", arg(&none)])), 2);
 }

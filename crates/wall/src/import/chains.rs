@@ -9,6 +9,7 @@ use super::test::Test;
 use super::{Choice, ImportError, Imported, Problem};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use wire::plural::counted;
 
 /// Clauses of a program at most.
 pub(super) const CLAUSES_MAX: usize = 1 << 20;
@@ -158,9 +159,25 @@ impl Ruleset {
         }
         match &found[..] {
             [(at, _)] => Ok((*at).clone()),
-            many => Err(ImportError::Chain(
-                many.iter().map(|((table, name), _)| format!("{table} {name}")).collect(),
-            )),
+            [] => Err(self.no_such(choice)),
+            many => Err(ImportError::Chain(many.iter().map(|(at, _)| named(at)).collect())),
+        }
+    }
+
+    /// Why there is no chain that is wanted.
+    fn no_such(&self, choice: &Choice) -> ImportError {
+        let has_table = |wanted: &String| self.chains.keys().any(|(table, _)| table == wanted);
+        let what = match (&choice.table, &choice.chain) {
+            _ if self.chains.is_empty() => None,
+            (Some(table), _) if !has_table(table) => Some(format!("table {table}")),
+            (Some(table), Some(chain)) => Some(format!("chain {chain} in table {table}")),
+            (Some(table), None) => Some(format!("base chain in table {table}")),
+            (None, Some(chain)) => Some(format!("chain {chain}")),
+            (None, None) => None,
+        };
+        match what {
+            Some(what) => ImportError::NoSuch(what, self.chains.keys().map(named).collect()),
+            None => ImportError::Chain(Vec::new()),
         }
     }
 
@@ -175,7 +192,9 @@ impl Ruleset {
             clauses.iter().map(|(test, verdict)| format!("{test} => {}", verdict.handler())).collect();
         let rules = base.rules.len();
         let mut program = String::new();
-        let _ = writeln!(program, "-- {} {}: {} rules, {} clauses", at.0, at.1, rules, clauses.len());
+        let [told_rules, told_clauses] =
+            [(rules, "rule"), (clauses.len(), "clause")].map(|(count, noun)| counted(count as u64, noun));
+        let _ = writeln!(program, "-- {} {}: {told_rules}, {told_clauses}", at.0, at.1);
         for note in &self.notes {
             let _ = writeln!(program, "-- {note}");
         }
@@ -202,6 +221,11 @@ impl Ruleset {
         program += "    }\n}\n";
         Ok(Imported { program, rules, problems: self.problems })
     }
+}
+
+/// A chain as it is told: with its table.
+fn named((table, name): &(String, String)) -> String {
+    format!("{table} {name}")
 }
 
 /// Whether a test reads an input.

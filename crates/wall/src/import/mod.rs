@@ -103,6 +103,8 @@ pub enum ImportError {
     Unknown(usize),
     /// No chain, or several: those that there are.
     Chain(Vec<String>),
+    /// A chain or a table that was named, and the chains that there are.
+    NoSuch(String, Vec<String>),
     /// Chains that lead to each other, or to one that is not there.
     Loop(String),
     /// Following all chains gives more clauses than a program may have.
@@ -117,6 +119,10 @@ impl fmt::Display for ImportError {
             ),
             ImportError::Chain(chains) if chains.is_empty() => f.write_str("there is no base chain in it"),
             ImportError::Chain(chains) => write!(f, "which chain? there are {}", chains.join(", ")),
+            ImportError::NoSuch(what, chains) => {
+                let are = wire::plural::choose(chains.len() as u64, "is", "are");
+                write!(f, "there is no {what}; there {are} {}", chains.join(", "))
+            }
             ImportError::Loop(chain) => write!(f, "chain {chain}: it leads back to itself, or is not there"),
             ImportError::TooLarge => {
                 write!(f, "with all chains followed, there are more than {} clauses", chains::CLAUSES_MAX)

@@ -130,7 +130,19 @@ pub fn basis_in_words(basis: Basis, policy: &Policy) -> String {
     }
 }
 
-/// The same for programs.
+/// The same behind a verdict: `dropped by the rule of line 3`.
+#[must_use]
+pub fn decided_by(basis: Basis, policy: &Policy) -> String {
+    match basis {
+        Basis::Rule(_) | Basis::Fault(_) => format!("by {}", basis_in_words(basis, policy)),
+        Basis::Default => "by `default`, as no rule takes it".to_owned(),
+        Basis::Undecided => "by `undecided`, as it is not known yet what the flow speaks".to_owned(),
+        Basis::Held => "until it is known what the flow speaks, by `undecided`".to_owned(),
+        Basis::NotIp => "by `not_ip`, as it carries no IP".to_owned(),
+    }
+}
+
+/// What a verdict rests on, for programs.
 #[must_use]
 pub fn basis_object(basis: Basis, policy: &Policy) -> Value {
     match basis {

@@ -30,7 +30,7 @@ mod same;
 mod state;
 
 pub use counts::{Count, Counts};
-pub use evidence::{Evidence, basis_in_words, basis_object};
+pub use evidence::{Evidence, basis_in_words, basis_object, decided_by};
 pub(crate) use expect::ForAnybody;
 pub use known::{FoundFlows, KnownFlow};
 
