@@ -339,14 +339,15 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn rest(&mut self, settings: Settings, now: f64, frees: u64) {
+    /// Rests until the next breath is due, or no longer than to this time.
+    fn rest(&mut self, settings: Settings, now: f64, frees: u64, until: Option<f64>) {
         if let Some(hz) = settings.hz {
             if self.next_breath == 0.0 {
                 self.next_breath = now;
             }
-            let sleep = self.next_breath - now;
+            let sleep = until.map_or(self.next_breath, |until| self.next_breath.min(until)) - now;
             if sleep > 1e-6 {
-                // A breath in less time than a number of seconds can say is no breath.
+                // A sleep may be longer than a number of seconds can say.
                 std::thread::sleep(Duration::try_from_secs_f64(sleep).unwrap_or(Duration::MAX));
             }
             self.next_breath = (self.next_breath + 1.0 / hz).max(now);
@@ -365,12 +366,12 @@ impl Pace {
 ///
 /// # Safety
 /// The engine lives, and nobody else uses it in this call.
-pub(super) unsafe fn rest(core: *mut Core, settings: Settings) {
+pub(super) unsafe fn rest(core: *mut Core, settings: Settings, until: Option<f64>) {
     // SAFETY: as the caller says.
     let core = unsafe { &mut *core };
     // SAFETY: the counter is memory of the engine.
     let frees = unsafe { (*core.shared.frees).count };
-    core.plan.pace.rest(settings, core.shared.now, frees);
+    core.plan.pace.rest(settings, core.shared.now, frees, until);
     core.shared.sleep_us = core.plan.pace.sleep_us;
 }
 
@@ -419,7 +420,7 @@ pub(super) unsafe fn main(
                 known = settings();
             }
             if !known.busywait {
-                rest(core, known);
+                rest(core, known, main.deadline);
             }
             let is_stopping = (*core).member.as_ref().is_some_and(|member| member.team.is_stopping());
             if is_stopping {

@@ -424,7 +424,7 @@ functions! {
     // Sleeps between two breaths. Takes the table of settings.
     pace = |call| {
         // SAFETY: the engine lives; nobody else uses it in this call.
-        suspended(call, |call| unsafe { breath::rest(call.core, settings(call)) });
+        suspended(call, |call| unsafe { breath::rest(call.core, settings(call), None) });
         Ok(0)
     };
     // Breathes until it is over; see `engine.main`. Takes the table of settings, a function or nil, a time or nil, a function or nil.
