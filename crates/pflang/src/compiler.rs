@@ -369,6 +369,7 @@ impl Compiler {
             names: &*self.names,
             limits: self.limits,
             tables: self.tables,
+            chain_ends: None,
         }
     }
 

@@ -137,7 +137,15 @@ fn link_types_that_nobody_knows_have_lengths_and_bytes() {
     let lowered = |linktype, text: &str| {
         let (dialect, limits) = (Dialect::default(), Limits::default());
         let ast = parse(text, &dialect, &limits).expect("it is a filter");
-        let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits, tables: true };
+        let options = Options {
+            linktype,
+            netmask: None,
+            dialect,
+            names: &NoNames,
+            limits,
+            tables: true,
+            chain_ends: None,
+        };
         lower::lower(&ast, &options).map(|lowered| build::build(lowered.tree, &[(lowered.root, 1)]))
     };
     let linktypes =
@@ -339,7 +347,8 @@ fn both(pcap: Libpcap, linktype: LinkType, text: &str, tally: &mut Tally) -> Opt
 fn ours(linktype: LinkType, text: &str) -> Result<Graph, Box<Diagnostic>> {
     let (dialect, limits) = (Dialect::STRICT, Limits::default());
     let ast = parse(text, &dialect, &limits)?;
-    let options = Options { linktype, netmask: None, dialect, names: &NoNames, limits, tables: true };
+    let options =
+        Options { linktype, netmask: None, dialect, names: &NoNames, limits, tables: true, chain_ends: None };
     let lowered = lower::lower(&ast, &options)?;
     Ok(build::build(lowered.tree, &[(lowered.root, 1)]))
 }

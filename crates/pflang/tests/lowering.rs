@@ -58,6 +58,7 @@ impl Check {
             names: &self.names,
             limits: Limits::default(),
             tables: true,
+            chain_ends: None,
         };
         let lowered = lower::lower(&ast, &options).map_err(|error| error.message)?;
         Ok(build(lowered.tree, &[(lowered.root, ACCEPT)]))
@@ -189,6 +190,7 @@ fn long_and_deep_texts_lower_and_print() {
         names: &pflang::NoNames,
         limits: Limits::default(),
         tables: true,
+        chain_ends: None,
     };
     let n = 100_000;
     let texts = [

@@ -117,6 +117,24 @@ impl Compiler {
         lint::of_program(self, source)
     }
 
+    /// The clauses of a pfmatch program that are never reached, which are among [`Compiler::lints_of_match`], and nothing of its tests.
+    ///
+    /// ```
+    /// use pflang::{Compiler, LinkType};
+    ///
+    /// let program = "match { tcp and udp => a, tcp => b, tcp => c }";
+    /// let unreached = Compiler::new(LinkType::EN10MB).unreached_of_match(program)?;
+    /// let texts: Vec<&str> = unreached.iter().map(|lint| lint.span.text(program)).collect();
+    /// assert_eq!(texts, ["tcp and udp => a", "tcp => c"]);
+    /// # Ok::<(), pflang::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Compiler::compile_match`].
+    pub fn unreached_of_match(&self, source: &str) -> Result<Vec<Diagnostic>, Error> {
+        lint::unreached_of_program(self, source)
+    }
+
     /// A filter in plain words, with what the names in it stand for, where they are known. Nothing is compiled.
     ///
     /// ```

@@ -19,7 +19,7 @@ use crate::syntax::ast::{ArithId, Ast, Dir, RelOp};
 const HEADERS_MAX: usize = 6;
 
 /// Headers that can be stepped over wherever they stand.
-const PLAIN: [u32; 4] = [ipproto::HOPOPTS, ipproto::ROUTING, ipproto::DSTOPTS, ipproto::AH];
+pub(super) const PLAIN: [u32; 4] = [ipproto::HOPOPTS, ipproto::ROUTING, ipproto::DSTOPTS, ipproto::AH];
 
 /// One header of a chain: its number, and its offset from the network header.
 #[derive(Clone, Copy)]
@@ -31,6 +31,9 @@ pub(crate) struct Header {
 impl Lowerer<'_> {
     /// `proto N` over IPv6; also what a fragment header says it carries.
     pub(crate) fn ip6_proto_walked(&mut self, number: u32) -> Result {
+        if let Some(ends) = self.options.chain_ends {
+            return self.ip6_proto_at_end(ends, number);
+        }
         self.walk_ip6(|this, header| {
             let direct = this.relation_k(RelOp::Eq, header.number, number);
             let fragment = this.relation_k(RelOp::Eq, header.number, ipproto::FRAGMENT);
@@ -68,8 +71,11 @@ impl Lowerer<'_> {
         Ok(self.or(four, six))
     }
 
-    /// `test` of each header, from the first on, until one holds or no further header can be found.
+    /// `test` of each header, from the first on, until one holds or no further header can be found. It asks for the number of a protocol that no header follows.
     pub(crate) fn walk_ip6(&mut self, mut test: impl FnMut(&mut Self, Header) -> Result) -> Result {
+        if let Some(ends) = self.options.chain_ends {
+            return self.test_at_end(ends, test);
+        }
         let link = self.linktype(ethertype::IPV6)?;
         let mut headers = vec![Header { number: self.load(Rel::Net, 6, Size::B1), at: self.constant(40) }];
         for _ in 0..HEADERS_MAX {
@@ -90,6 +96,9 @@ impl Lowerer<'_> {
     /// Where the header `wanted` is, from the network header on, in a packet in which a walk has found it. Where `reached` is
     /// 0, and behind that header, it reads the first byte of the packet only.
     pub(crate) fn ip6_header_found(&mut self, wanted: u32, mut reached: ValueId) -> ValueId {
+        if let Some(ends) = self.options.chain_ends {
+            return self.found_at_end(ends, wanted);
+        }
         let (mut number, mut at) = (self.field_where_reached(None, 6, reached), self.constant(40));
         for _ in 0..HEADERS_MAX {
             let found = self.is_equal(number, wanted);

@@ -13,6 +13,7 @@
 //! chain      protochain                            extension  the dialect that sees through IPv6's headers
 //! set        `in { … }`                            parts      what each part is lowered to
 //! select     conditions and choices as numbers     print      the tree as text
+//! chain_end  the same without its chains, for warnings
 //! tagged     the dialect that looks behind tags
 //! instead    what can be asked where a link type lacks what is asked for
 //! ```
@@ -22,6 +23,7 @@
 mod arith;
 mod atm;
 mod chain;
+mod chain_end;
 mod decnet;
 mod direction;
 mod encap;
@@ -60,6 +62,7 @@ use crate::diag::Diagnostic;
 use crate::ir::tree::{Tree, TreeId};
 use crate::options::{Dialect, Limits, Names};
 use crate::syntax::ast::Ast;
+pub use chain_end::ChainEnds;
 pub(crate) use id::left_aligned;
 pub(crate) use id::promoted;
 pub(crate) use key::{Class, KeyProgram, Wanted, lower_key};
@@ -89,6 +92,8 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// Whether large sets become tables that the filter calls, which only filters that run here can do.
     pub tables: bool,
+    /// Where chains of IPv6 headers are unknown numbers, for who looks for tests that hold for no packet.
+    pub chain_ends: Option<&'a ChainEnds>,
 }
 
 /// A lowered filter.

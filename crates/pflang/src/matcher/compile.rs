@@ -13,7 +13,7 @@ use crate::diag::{Diagnostic, Error};
 use crate::ir::tree::{Clause, TreeNode};
 use crate::ir::verify::{Checked, CheckedLeaves};
 use crate::ir::{self, Graph, REJECT};
-use crate::lower::{self, LoweredProgram};
+use crate::lower::{self, ChainEnds, LoweredProgram};
 use crate::opt::Passes;
 use crate::syntax::program::{self, Line, Program, Wrong};
 use decide::{Decision, LeafTable, Pool};
@@ -225,8 +225,25 @@ impl Compiler {
     }
 
     pub(crate) fn lower_match(&self, parsed: ParsedMatch) -> Result<ReadMatch, Error> {
+        self.lower_match_with(parsed, &self.lower_options())
+    }
+
+    /// The same with numbers in place of chains of IPv6 headers, for warnings.
+    pub(crate) fn lower_match_at_ends(
+        &self,
+        parsed: ParsedMatch,
+        ends: &ChainEnds,
+    ) -> Result<ReadMatch, Error> {
+        self.lower_match_with(parsed, &lower::Options { chain_ends: Some(ends), ..self.lower_options() })
+    }
+
+    fn lower_match_with(
+        &self,
+        parsed: ParsedMatch,
+        options: &lower::Options<'_>,
+    ) -> Result<ReadMatch, Error> {
         let ParsedMatch { source, substituted, clock, program } = parsed;
-        let lowered = lower::lower_program(&program, &self.lower_options(), clock).and_then(|lowered| {
+        let lowered = lower::lower_program(&program, options, clock).and_then(|lowered| {
             clock.check(whole(&substituted.text))?;
             Ok(lowered)
         });

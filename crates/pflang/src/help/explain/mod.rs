@@ -111,8 +111,9 @@ pub fn explain(
     dialect: Dialect,
     names: &dyn Names,
 ) -> Explanation {
+    let limits = Limits::default();
     let options =
-        lower::Options { linktype, netmask: None, dialect, names, limits: Limits::default(), tables: true };
+        lower::Options { linktype, netmask: None, dialect, names, limits, tables: true, chain_ends: None };
     let unguarded = guards::unguarded(ast, &options);
     let ast = &Written::new(ast, source, &unguarded, dialect, names);
     let mut lines = Vec::new();

@@ -10,7 +10,7 @@ use crate::options::Limits;
 use crate::{Span, opt};
 
 /// How many parts are looked at, how large each may be, and how large all together.
-const PARTS_MAX: usize = 256;
+const PARTS_MAX: usize = 512;
 const NODES_MAX: usize = 4096;
 const NODES_OF_ALL_MAX: usize = 1 << 15;
 /// The time that all may take.

@@ -25,17 +25,19 @@ use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::tree::Tree;
-use crate::lower::{self, Parts};
+use crate::lower::{self, ChainEnds, Parts};
 use crate::syntax::ast::{Ast, AtmType, Expr, ExprId};
 use crate::syntax::parser::attempt;
 pub(crate) use decide::Decider;
 pub(crate) use list::of_list;
-pub(crate) use program::of_program;
+pub(crate) use program::{of_program, unreached_of_program};
 
 /// More than this nobody reads.
 const LINTS_MAX: usize = 20;
 /// Bytes of a suggestion that is still helpful.
 const SUGGESTION_MAX: usize = 200;
+/// Bytes of a text whose chains of IPv6 headers are looked at as numbers: there is room for fewer of them than inputs that a program may have.
+const CHAIN_TEXT_MAX: usize = 1 << 17;
 
 /// The warnings about a filter, in the order of the text.
 pub(crate) fn lints(
@@ -51,6 +53,17 @@ pub(crate) fn lints(
 
 fn lower_parts(compiler: &Compiler, ast: &Ast, clock: Clock) -> Result<Parts, Box<Diagnostic>> {
     lower::lower_parts(Tree::default(), ast, &compiler.lower_options(), None, clock)
+}
+
+/// The same with numbers in place of chains of IPv6 headers; `None` where no part asks for a chain, or the text is too long.
+fn lower_parts_at_ends(compiler: &Compiler, ast: &Ast, source: &str, clock: Clock) -> Option<Parts> {
+    if !compiler.dialect.ipv6 || source.len() > CHAIN_TEXT_MAX {
+        return None;
+    }
+    let ends = ChainEnds::default();
+    let options = lower::Options { chain_ends: Some(&ends), ..compiler.lower_options() };
+    let parts = lower::lower_parts(Tree::default(), ast, &options, None, clock).ok()?;
+    (!ends.is_empty()).then_some(parts)
 }
 
 /// The code of what a suggestion would be warned of, if it is a filter; `None` if it is no filter. That the fields of transport headers
@@ -86,12 +99,23 @@ impl Linted<'_> {
     fn lints(self, parts: &mut Parts, decider: &mut Decider) -> Vec<Diagnostic> {
         let mut lints = text::lints(self);
         lints.extend(shift::lints(self, parts, decider));
-        lints.extend(parts::lints(self, parts, decider));
+        lints.extend(self.always_or_never(parts, decider));
         lints.extend(self.lost_guards(parts, decider));
         lints.sort_by_key(|lint| (lint.span.start, lint.code));
         lints.dedup_by(|a, b| (a.code, a.span) == (b.code, b.span));
         lints.truncate(LINTS_MAX);
         lints
+    }
+
+    /// The parts that no packet satisfies, or every packet.
+    fn always_or_never(self, parts: &mut Parts, decider: &mut Decider) -> Vec<Diagnostic> {
+        let mut found = parts::lints(self, parts, decider);
+        if found.iter().all(|lint| lint.code == Code::NegatedAlternatives) {
+            let at_ends = lower_parts_at_ends(self.compiler, self.ast, self.source, decider.clock);
+            found
+                .extend(at_ends.map(|mut parts| parts::lints(self, &mut parts, decider)).unwrap_or_default());
+        }
+        found
     }
 
     fn lost_guards(self, parts: &mut Parts, decider: &mut Decider) -> Vec<Diagnostic> {

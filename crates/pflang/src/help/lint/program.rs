@@ -1,13 +1,13 @@
 //! Clauses of a program that are never reached, and what may surprise in each test.
 
 use super::list::answers;
-use super::{Decider, Helps, LINTS_MAX, Linted, lower_parts};
+use super::{CHAIN_TEXT_MAX, Decider, Helps, LINTS_MAX, Linted, lower_parts};
 use crate::Span;
 use crate::compiler::Compiler;
 use crate::diag::{Code, Diagnostic, Error};
 use crate::ir::tree::{Clause, TreeNode};
-use crate::lower::is_constant;
-use crate::matcher::ReadMatch;
+use crate::lower::{ChainEnds, is_constant};
+use crate::matcher::{ParsedMatch, ReadMatch};
 use crate::syntax::fmt;
 use crate::syntax::program::{Line, Program};
 use std::collections::{HashMap, HashSet};
@@ -19,15 +19,13 @@ const TESTS_MAX: usize = 200;
 /// for seconds.
 pub(crate) const REACHED_MAX: usize = 4096;
 
+/// In programs with so many lines, clauses that are never reached are also looked for with numbers in the place of chains of IPv6 headers.
+const CHAIN_LINES_MAX: usize = 512;
+
 /// The warnings about a program, in the order of the text.
 pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagnostic>, Error> {
     let parsed = compiler.parse_match(source)?;
-    let mut lints = if parsed.program.lines.len() > REACHED_MAX {
-        compiler.parts_of_match(source)?;
-        repeated(&parsed.program)
-    } else {
-        never_reached(compiler, &mut compiler.lower_match(parsed.clone())?)?
-    };
+    let mut lints = unreached(compiler, source, &parsed)?;
     let mut decider = Decider::new(compiler.limits, &parsed.clock);
     for line in parsed.program.lines.iter().take(TESTS_MAX) {
         let Line::Clause(clause) = line else { continue };
@@ -45,6 +43,22 @@ pub(crate) fn of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagno
     Ok(lints.into_iter().map(|lint| parsed.locate(lint)).collect())
 }
 
+/// The clauses that no packet reaches, with their places as written.
+pub(crate) fn unreached_of_program(compiler: &Compiler, source: &str) -> Result<Vec<Diagnostic>, Error> {
+    let parsed = compiler.parse_match(source)?;
+    let lints = unreached(compiler, source, &parsed)?;
+    Ok(lints.into_iter().map(|lint| parsed.locate(lint)).collect())
+}
+
+fn unreached(compiler: &Compiler, source: &str, parsed: &ParsedMatch) -> Result<Vec<Diagnostic>, Error> {
+    if parsed.program.lines.len() > REACHED_MAX {
+        // What is wrong with it is told first.
+        compiler.parts_of_match(source)?;
+        return Ok(never_reached(&parsed.program, None));
+    }
+    Ok(never_reached(&parsed.program, Some(&reached_in(compiler, parsed)?)))
+}
+
 /// What may surprise in a test that stands alone. One that asks for inputs cannot.
 fn of_test(compiler: &Compiler, text: &str, decider: &mut Decider) -> Vec<Diagnostic> {
     let Ok(ast) = compiler.parse(text) else { return Vec::new() };
@@ -56,93 +70,94 @@ fn of_test(compiler: &Compiler, text: &str, decider: &mut Decider) -> Vec<Diagno
     lints
 }
 
-/// The clauses whose test stands before them in the same block, or that stand behind `otherwise`.
-fn repeated(program: &Program) -> Vec<Diagnostic> {
+/// The clauses that no packet reaches with a yes. Of a block that nothing enters, the clauses within are not told. `reached` has the places of
+/// those that some packet reaches, as far as that is known.
+fn never_reached(program: &Program, reached: Option<&HashSet<u32>>) -> Vec<Diagnostic> {
+    let repeated = repeated(program);
     let mut lints = Vec::new();
-    // For each open block: the tests in it, whether `otherwise` has come, and whether it is entered at all.
-    let mut open = vec![(HashMap::new(), false, true)];
-    for line in &program.lines {
+    // For each open block: whether it and those around it are entered, and whether `otherwise` has come.
+    let mut open = vec![(true, false)];
+    for (number, line) in (1..).zip(&program.lines) {
         let Line::Clause(clause) = line else {
             open.pop();
             continue;
         };
-        let Some((tests, is_over, is_entered)) = open.last_mut() else { break };
-        let first = clause.test.and_then(|test| {
-            let text = fmt::expr(&program.ast, test);
-            let first = tests.get(&text).copied();
-            // One whose arguments cannot be computed leaves its packets to the next.
-            let arguments = clause.call.iter().flat_map(|call| &call.arguments);
-            if first.is_none() && arguments.clone().all(|argument| is_constant(program.ast.arith(*argument)))
-            {
-                tests.insert(text, clause.test_span);
-            }
-            first
-        });
-        let is_reached = first.is_none() && !*is_over;
+        let Some((is_entered, is_over)) = open.last_mut() else { break };
+        let first = repeated.get(&number).copied();
+        let is_reached =
+            first.is_none() && !*is_over && reached.is_none_or(|reached| reached.contains(&number));
         if *is_entered && !is_reached {
-            let why = match is_over {
-                true => "`otherwise` stands before it, which takes every packet",
-                false => "its test stands before it, which takes every packet that it would take",
+            let why = match (*is_over, first) {
+                (true, _) => "`otherwise` stands before it, which takes every packet",
+                (false, Some(_)) => "its test stands before it, which takes every packet that it would take",
+                (false, None) => "no packet that those before it leave has what it asks for",
             };
             let found = Diagnostic::new(Code::NeverDecides, clause.span, "this clause is never reached");
             let mut found = found.label(why).help("remove it, or move it further to the front");
-            found.also = first.map(|first| (first, "here".into()));
+            found.also = first.filter(|_| !*is_over).map(|first| (first, "here".into()));
             lints.push(found);
         }
         *is_over |= clause.test.is_none();
         let is_entered = *is_entered && is_reached;
         if clause.call.is_none() {
-            open.push((HashMap::new(), false, is_entered));
+            open.push((is_entered, false));
         }
-        if lints.len() >= LINTS_MAX {
+        if reached.is_none() && lints.len() >= LINTS_MAX {
             break;
         }
     }
     lints
 }
 
-/// The clauses that no packet reaches with a yes. Of a block that nothing enters, the clauses within are not told.
-fn never_reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<Vec<Diagnostic>, Error> {
-    let always = read.lowered.tree.push(TreeNode::True, Span::default());
-    let reached = reached(compiler, read, always)?;
-    let (mut lints, mut at) = (Vec::new(), 0);
-    // For each open block: whether it and those around it are entered, and whether `otherwise` has come.
-    let mut open = vec![(true, false)];
-    for line in &read.program.lines {
+/// The clauses whose test stands before them in the same block, by their places, counted from 1: where it stands.
+fn repeated(program: &Program) -> HashMap<u32, Span> {
+    let mut repeated = HashMap::new();
+    // For each open block, the tests in it.
+    let mut open = vec![HashMap::new()];
+    for (number, line) in (1..).zip(&program.lines) {
         let Line::Clause(clause) = line else {
             open.pop();
-            at += 1;
             continue;
         };
-        let number = at as u32 + 1;
-        at += 1;
-        let is_reached = reached.contains(&number);
-        if let (false, Some((true, is_over))) = (is_reached, open.last()) {
-            let why = if *is_over {
-                "`otherwise` stands before it, which takes every packet"
-            } else {
-                "no packet that those before it leave has what it asks for"
-            };
-            let found = Diagnostic::new(Code::NeverDecides, clause.span, "this clause is never reached");
-            lints.push(found.label(why).help("remove it, or move it further to the front"));
-        }
-        if let Some((_, is_over)) = open.last_mut() {
-            *is_over |= clause.test.is_none();
+        let Some(tests) = open.last_mut() else { break };
+        if let Some(test) = clause.test {
+            let text = fmt::expr(&program.ast, test);
+            // One whose arguments cannot be computed leaves its packets to the next.
+            let mut arguments = clause.call.iter().flat_map(|call| &call.arguments);
+            if let Some(first) = tests.get(&text) {
+                repeated.insert(number, *first);
+            } else if arguments.all(|argument| is_constant(program.ast.arith(*argument))) {
+                tests.insert(text, clause.test_span);
+            }
         }
         if clause.call.is_none() {
-            let is_entered = is_reached && open.last().is_some_and(|(is_entered, _)| *is_entered);
-            open.push((is_entered, false));
+            open.push(HashMap::new());
         }
     }
-    Ok(lints)
+    repeated
 }
 
-/// The places of the clauses that some packet reaches with a yes, counted from 1.
-fn reached(
-    compiler: &Compiler,
-    read: &mut ReadMatch,
-    always: crate::ir::tree::TreeId,
-) -> Result<HashSet<u32>, Error> {
+/// The places of the clauses that some packet reaches with a yes, as far as the optimiser finds out; where chains of IPv6 headers are asked, also what it finds out
+/// with numbers in their place.
+fn reached_in(compiler: &Compiler, parsed: &ParsedMatch) -> Result<HashSet<u32>, Error> {
+    let mut reached = reached(compiler, &mut compiler.lower_match(parsed.clone())?)?;
+    if compiler.dialect.ipv6
+        && parsed.program.lines.len() <= CHAIN_LINES_MAX
+        && parsed.text().len() <= CHAIN_TEXT_MAX
+    {
+        let ends = ChainEnds::default();
+        let lowered = compiler.lower_match_at_ends(parsed.clone(), &ends).ok().filter(|_| !ends.is_empty());
+        // There may be no time left.
+        if let Some(at_ends) = lowered.and_then(|mut lowered| self::reached(compiler, &mut lowered).ok()) {
+            reached.retain(|place| at_ends.contains(place));
+        }
+    }
+    Ok(reached)
+}
+
+/// The same of a program that was lowered one way.
+fn reached(compiler: &Compiler, read: &mut ReadMatch) -> Result<HashSet<u32>, Error> {
+    let always = read.lowered.tree.push(TreeNode::True, Span::default());
     let mut clauses = Vec::new();
     let mut blocks = Vec::new();
     for (place, clause) in (1..).zip(&read.lowered.clauses) {
