@@ -28,6 +28,7 @@
 
 mod limit;
 mod names;
+mod not_ip;
 mod problem;
 mod rules;
 mod sets;
@@ -67,6 +68,9 @@ fn timed<T>(compile: impl FnOnce() -> T) -> (T, f64) {
     let compiled = compile();
     (compiled, begin.elapsed().as_secs_f64() * 1e3)
 }
+
+/// In policies with more rules, those about packets without IP are not looked for.
+const RULES_WITHOUT_IP_MAX: usize = 512;
 
 /// The handler of what a program leaves open.
 const OPEN: &str = "open";
@@ -182,13 +186,19 @@ impl Policy {
         Ok(policy)
     }
 
-    /// What may not mean what was meant: what no rule names, rules that no packet reaches, and tests that may surprise.
+    /// What may not mean what was meant: what no rule names, rules that no packet reaches or that are not asked, and tests that may surprise.
     #[must_use]
     pub fn warnings(&self) -> Vec<Problem> {
         let mut warnings = self.warnings.clone();
         warnings.extend(self.without_risks());
         let (begin, whole) = self.rules_place();
-        let lints = self.compiler(LinkType::EN10MB).lints_of_match(&self.program.text).unwrap_or_default();
+        let compiler = self.compiler(LinkType::EN10MB);
+        let lints = compiler.lints_of_match(&self.program.text).unwrap_or_default();
+        if self.settings.not_ip != NotIp::Rules && self.rules().len() <= RULES_WITHOUT_IP_MAX {
+            let never_asked = not_ip::never_asked(&compiler, &self.program.text);
+            let place = |span| self.place(span, begin, &whole);
+            warnings.extend(never_asked.into_iter().map(|span| not_ip::problem(place(span))));
+        }
         for lint in &lints {
             let mut problem = self.problem(lint, begin, &whole);
             problem.is_warning = true;
@@ -207,6 +217,22 @@ impl Policy {
         File::read(&self.text).map_or((None, 0..0), |file| (file.rules.begin, file.rules.span))
     }
 
+    /// A place of the program, in the text of the policy.
+    fn place(
+        &self,
+        span: pflang::Span,
+        begin: Option<usize>,
+        whole: &std::ops::Range<usize>,
+    ) -> std::ops::Range<usize> {
+        match begin {
+            Some(begin) => {
+                let at = self.program.as_written(span.start as usize..span.end as usize);
+                begin + at.start..begin + at.end
+            }
+            None => whole.clone(),
+        }
+    }
+
     /// A finding about the program, as one about the policy.
     fn problem(
         &self,
@@ -220,13 +246,7 @@ impl Policy {
             rules::advice(rest.get(..found.span.end.checked_sub(found.span.start)? as usize)?, rest)
         };
         let own = (found.code == pflang::Code::UnknownWord).then(own).flatten();
-        let place = |span: pflang::Span| match begin {
-            Some(begin) => {
-                let at = self.program.as_written(span.start as usize..span.end as usize);
-                begin + at.start..begin + at.end
-            }
-            None => whole.clone(),
-        };
+        let place = |span| self.place(span, begin, whole);
         Problem {
             code: found.code.to_string(),
             is_warning: found.code.is_lint(),
@@ -295,6 +315,11 @@ impl Policy {
             bits[at / 32] |= 1 << (at % 32);
         }
         (self.program.vocabulary.domains.number_of(name), bits)
+    }
+
+    /// The interfaces that rules name, in the order in which they are first named.
+    pub fn interfaces(&self) -> impl Iterator<Item = &str> {
+        self.program.vocabulary.interfaces.iter().map(String::as_str)
     }
 
     /// Whether rules ask for the state of flows.

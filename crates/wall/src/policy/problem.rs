@@ -38,6 +38,8 @@ pub enum Code {
     NeverDecides = 101,
     /// WP102: a set or an application that no rule names.
     Unused = 102,
+    /// WP103: a rule about packets that no rule is asked about.
+    NeverAsked = 103,
 }
 
 impl Code {
@@ -58,6 +60,7 @@ impl Code {
         Code::Test,
         Code::NeverDecides,
         Code::Unused,
+        Code::NeverAsked,
     ];
 }
 

@@ -95,6 +95,53 @@ fn what_is_odd_is_told() {
 }
 
 #[test]
+fn rules_that_others_shadow_are_told() {
+    for (rules, told) in [
+        ("tcp => accept\ntcp dst port 23 => drop", &["tcp dst port 23 => drop"][..]),
+        ("tcp dst port 443 => accept\ntcp dst port 443 => drop", &["tcp dst port 443 => drop"]),
+        ("udp => accept\ntcp and udp => drop", &["tcp and udp => drop", "udp"]),
+        ("tcp => { udp => drop }", &["udp => drop"]),
+        ("tcp dst port 23 => drop\ntcp => accept", &[]),
+        ("app HTTP => accept\ntcp => accept\nudp => drop", &[]),
+        ("in lan and tcp => accept\nin lan and tcp port 80 => drop", &["in lan and tcp port 80 => drop"]),
+        ("in lan and tcp => accept\nin wan and tcp port 80 => drop", &[]),
+    ] {
+        let policy = policy(&format!("rules = '''\n{rules}\n'''"));
+        let warnings = policy.warnings();
+        let places: Vec<&str> = warnings.iter().map(|found| &policy.text()[found.span.clone()]).collect();
+        assert_eq!(places, told, "{rules}");
+    }
+}
+
+/// They are not asked about ARP, LLDP and the like unless the policy says so.
+#[test]
+fn rules_about_packets_without_ip_are_told() {
+    for (rules, told) in [
+        ("arp => drop", &["arp => drop"][..]),
+        ("ether proto 0x88cc => drop\ntcp => accept", &["ether proto 0x88cc => drop"]),
+        ("arp or stp => { otherwise => drop }", &["arp or stp"]),
+        ("arp => drop\narp => reject", &["arp => drop", "arp => reject"]),
+        ("arp or tcp => drop", &[]),
+        ("ether host 02:00:00:00:00:01 => drop\nvlan => accept\nmpls => drop\npppoes => drop", &[]),
+        ("ether[0] & 1 = 1 => drop\nhost 10.0.0.1 => drop\notherwise => accept", &[]),
+        ("link proto 0x0800 => drop", &[]),
+    ] {
+        for (setting, is_told) in [("", true), ("not_ip = 'drop'", true), ("not_ip = 'rules'", false)] {
+            let policy = policy(&format!("{setting}\nrules = '''\n{rules}\n'''"));
+            let warnings: Vec<_> = policy
+                .warnings()
+                .into_iter()
+                .filter(|found| found.code == "WP103" || told.is_empty())
+                .collect();
+            let places: Vec<&str> = warnings.iter().map(|found| &policy.text()[found.span.clone()]).collect();
+            // What no packet reaches at all is told as that.
+            let expected = if rules.contains("reject") { &told[..1] } else { told };
+            assert_eq!(places, if is_told { expected } else { &[] }, "{setting} {rules}");
+        }
+    }
+}
+
+#[test]
 fn applications_of_ones_own_are_told_by_what_they_are_given() {
     let policy = policy(
         "rules = 'app backup => accept'
