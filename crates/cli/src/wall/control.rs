@@ -5,6 +5,7 @@ use super::{policy, run, why};
 use crate::args::ControlArgs;
 use crate::blame::Blame;
 use crate::control;
+use crate::escape::shown;
 use crate::exit::{Failure, Outcome};
 use crate::message::Message;
 use crate::plural;
@@ -40,6 +41,8 @@ struct Inner {
     path: PathBuf,
     control: Control,
     is_coloured: bool,
+    /// Between which the wall stands.
+    devices: Vec<String>,
     /// What has changed of the policy's sets since they were read.
     lists: Mutex<ChangedLists>,
     /// Held by the change of a set that is under way: there are two control sockets.
@@ -63,17 +66,25 @@ enum Cause {
 }
 
 impl Reloader {
-    pub(super) fn new(path: &Path, control: &Control, is_coloured: bool) -> Reloader {
-        Reloader::waiting(path, control, is_coloured, TAKEN_WITHIN)
+    /// For a wall that stands between these devices; none, where its packets come by any.
+    pub(super) fn new(path: &Path, control: &Control, devices: Vec<String>, is_coloured: bool) -> Reloader {
+        Reloader::waiting(path, control, devices, is_coloured, TAKEN_WITHIN)
     }
 
     /// The same, which waits so long until the wall has taken a policy.
-    fn waiting(path: &Path, control: &Control, is_coloured: bool, taken_within: Duration) -> Reloader {
+    fn waiting(
+        path: &Path,
+        control: &Control,
+        devices: Vec<String>,
+        is_coloured: bool,
+        taken_within: Duration,
+    ) -> Reloader {
         let (lists, changing, turn, untold) =
             (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
         Reloader(Arc::new(Inner {
             path: path.to_owned(),
             control: control.clone(),
+            devices,
             is_coloured,
             lists,
             changing,
@@ -101,7 +112,7 @@ impl Reloader {
         &self,
         read: impl FnOnce(&ChangedLists) -> Result<Arc<Policy>, Failure>,
     ) -> Result<Value, Failure> {
-        let Inner { path, control, turn, taken_within, .. } = &*self.0;
+        let Inner { path, control, devices, turn, taken_within, .. } = &*self.0;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
         let lists = self.lists().clone();
@@ -138,6 +149,7 @@ impl Reloader {
             "build_ms": built.as_secs_f64() * 1e3,
             "duration_ms": begin.elapsed().as_secs_f64() * 1e3,
             "needs_restart": needs_restart(&before.policy, &new),
+            "warnings": other_interfaces(&new, devices).into_iter().collect::<Vec<_>>(),
             "pending": is_pending,
         }))
     }
@@ -265,7 +277,7 @@ pub fn fuzz(bytes: &[u8]) {
     let control = Control::new(Arc::new(policy), false);
     // There is no such file, and nobody waits for the wall.
     let path = Path::new("/nowhere/policy.toml");
-    let answers = Reloader::waiting(path, &control, false, Duration::ZERO).answers();
+    let answers = Reloader::waiting(path, &control, Vec::new(), false, Duration::ZERO).answers();
     let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let answer = thread::scope(|scope| {
         let asks = scope.spawn(move || {
@@ -319,7 +331,27 @@ fn reloaded(answer: &Value) -> String {
     if !keys.is_empty() {
         text += &format!("; what changed in `{}` takes a restart", keys.join("`, `"));
     }
+    for warning in answer["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        text += &format!("\nwarning: {warning}");
+    }
     text
+}
+
+/// That rules name interfaces which are none of the devices between which a wall stands, if they do.
+pub(super) fn other_interfaces(policy: &Policy, devices: &[String]) -> Option<String> {
+    let others: Vec<String> = policy
+        .interfaces()
+        .filter(|name| !devices.is_empty() && !devices.iter().any(|device| device == name))
+        .map(|name| format!("`{}`", shown(name)))
+        .collect();
+    let stands = devices.iter().map(|device| shown(device)).collect::<Vec<_>>().join(" and ");
+    let plural = if others.len() == 1 { "" } else { "s" };
+    (!others.is_empty()).then(|| {
+        format!(
+            "rules with `in` or `out` ask for the interface{plural} {}, by which no packet comes or leaves: the wall stands between {stands}",
+            others.join(", ")
+        )
+    })
 }
 
 /// Sends a request to a wall.
@@ -406,7 +438,8 @@ mod tests {
     #[test]
     fn what_the_wall_has_not_taken_is_not_kept() {
         let control = Control::new(Arc::new(policy("")), false);
-        let reloader = Reloader::waiting(Path::new("/nowhere/policy.toml"), &control, false, Duration::ZERO);
+        let path = Path::new("/nowhere/policy.toml");
+        let reloader = Reloader::waiting(path, &control, Vec::new(), false, Duration::ZERO);
         let first = control.policy();
         let answer = reloader.answer(&json!({ "cmd": "set", "set": "known", "add": ["192.0.2.7"] }));
         let why = control::why_refused(&answer).unwrap();
@@ -416,6 +449,21 @@ mod tests {
         // The file is asked for by a reload alone.
         let why = control::why_refused(&reloader.answer(&json!({ "cmd": "reload" }))).unwrap();
         assert!(why.contains("cannot read the policy"), "{why}");
+    }
+
+    #[test]
+    fn interfaces_that_are_none_of_the_devices_are_told() {
+        let policy = |rules: &str| Policy::read(&format!("rules = '{rules}'"), Path::new("")).unwrap();
+        let devices = ["w0", "w1"].map(str::to_owned);
+        let told = |rules: &str| other_interfaces(&policy(rules), &devices);
+        assert_eq!(told("in w0 and tcp => accept; out w1 => accept; udp => drop"), None);
+        let warning = told("in w7 and tcp => accept").unwrap();
+        assert!(warning.contains("`w7`") && warning.contains("between w0 and w1"), "{warning}");
+        assert!(told("in w0 or in lan => { not out wan => drop }").unwrap().contains("`lan`, `wan`"));
+        // Behind a queue, packets come by any.
+        assert_eq!(other_interfaces(&policy("in w7 => drop"), &[]), None);
+        let answer = json!({ "generation": 2, "rules": 1, "warnings": [warning] });
+        assert!(reloaded(&answer).ends_with("between w0 and w1"), "{}", reloaded(&answer));
     }
 
     #[test]

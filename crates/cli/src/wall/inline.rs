@@ -17,7 +17,7 @@
 //!  worker 1:  lan ─► rss ─┴──▼─► l7_wall ─► wan
 //! ```
 
-use super::control::Reloader;
+use super::control::{Reloader, other_interfaces};
 use super::eve::EveTo;
 use super::hold::hold;
 use super::records::Records;
@@ -35,9 +35,11 @@ use crate::reader::print_at_end;
 use crate::set::change::of_counters;
 use crate::signals::{self, Hangup};
 use crate::terminal::Terminal;
+use crate::words::shell_word;
 use apps::{Join, Rss, SpreadBy};
 use engine::shm::runtime;
 use engine::{Config, ConfigureError, Engine, Graph, Report, Settings};
+use io::netdev::{self, LinkState};
 use io::nfqueue::Fail;
 use io::{AfPacket, FanoutAddresses, Nfqueue, Tap};
 use rustix::thread::CapabilitySet;
@@ -84,13 +86,17 @@ impl<'a> Place<'a> {
 
     /// Sees to it that no other wall stands there, as long as what is returned is kept.
     fn hold(&self) -> Result<Vec<UnixListener>, Failure> {
-        let devices = match self {
-            Place::Devices(south, north) => vec![*south, *north],
-            // The kernel gives a queue to one.
-            Place::Queue(_) => Vec::new(),
-        };
-        let held = devices.into_iter().map(hold).collect::<Result<Vec<_>, _>>()?;
+        // The kernel gives a queue to one.
+        let held = self.devices().iter().map(|device| hold(device)).collect::<Result<Vec<_>, _>>()?;
         Ok(held.into_iter().flatten().collect())
+    }
+
+    /// The devices between which the wall stands.
+    fn devices(&self) -> Vec<String> {
+        match *self {
+            Place::Devices(south, north) => vec![south.to_owned(), north.to_owned()],
+            Place::Queue(_) => Vec::new(),
+        }
     }
 
     /// What is said once the wall stands.
@@ -111,6 +117,24 @@ impl<'a> Place<'a> {
                 )
             }
         }
+    }
+}
+
+/// Tells what keeps a wall from what it is to do: devices that bring no packets, and rules about other devices.
+fn warn(devices: &[String], policy: &Policy, terminal: &Terminal) {
+    for device in devices {
+        let warning = match netdev::link_state(device) {
+            Ok(LinkState::Down) => format!(
+                "{device} is switched off: no packet passes; `ip link set dev {} up` switches it on",
+                shell_word(device)
+            ),
+            Ok(LinkState::NoCarrier) => format!("{device} has no carrier: no packet passes until it has one"),
+            Ok(LinkState::Up) | Err(_) => continue,
+        };
+        terminal.tell(&Message::warning(warning));
+    }
+    if let Some(warning) = other_interfaces(policy, devices) {
+        terminal.tell(&Message::warning(warning));
     }
 }
 
@@ -136,7 +160,9 @@ pub(super) fn run(
     let settings = Settings { workers, packets: Settings::packets_for(&graph), ..usual };
     let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
     engine.configure(&graph).map_err(|error| refused(&error))?;
-    let reloader = Reloader::new(&args.policy, &control, terminal.colour_stderr);
+    let devices = place.devices();
+    warn(&devices, policy, terminal);
+    let reloader = Reloader::new(&args.policy, &control, devices, terminal.colour_stderr);
     let servers = servers(args, &name, terminal)?;
     // Threads that begin from here on inherit what is left.
     confinement(args, place, policy).enter(terminal)?;

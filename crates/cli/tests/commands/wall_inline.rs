@@ -156,6 +156,30 @@ fn another_policy_is_taken_while_packets_go_on() {
 }
 
 #[test]
+fn devices_that_bring_no_packets_are_told() {
+    Bench::run("inline-told", "dpi = 'own'\nrules = 'in w7 and tcp => drop'", |bench| {
+        bench.wait("the warning", || bench.errors().contains("the interface `w7`, by which no packet"));
+        assert!(!bench.errors().contains("switched off"), "{}", bench.errors());
+        fs::write(bench.policy(), "dpi = 'own'\nrules = '(in lan or in w8) and tcp => drop'").unwrap();
+        let output = bench.command(&["wall", "reload", arg(&bench.control())]);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.contains("\nwarning: ") && told.contains("`w8`") && !told.contains("`lan`"), "{told}");
+        bench.middle.run("ip link add x0 type veth peer name x1");
+        bench.middle.run("ip link set dev x0 up");
+        let words = "wall run POLICY --inline x0 x1 -D 100ms".replace("POLICY", arg(&bench.policy()));
+        let mut wall = bench.middle.command(&format!("{} {words}", env!("CARGO_BIN_EXE_sluss")));
+        let output = wall.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        assert!(
+            errors.contains("warning: x0 has no carrier: ")
+                && errors.contains("warning: x1 is switched off: "),
+            "{errors}"
+        );
+    });
+}
+
+#[test]
 fn addresses_are_banned_for_a_time_while_the_wall_runs() {
     let policy = "dpi = 'own'\nrules = '''\nsrc host in {@banned} => drop\notherwise => accept\n'''\n[sets]\nbanned = ['203.0.113.1']";
     Bench::run("inline-banned", policy, |bench| {
