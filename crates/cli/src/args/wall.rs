@@ -269,6 +269,7 @@ pub(crate) struct WallRunArgs {
         long,
         value_name = "NAME",
         requires = "inline",
+        conflicts_with_all = ["captures", "nfqueue"],
         hide_short_help = true,
         long_help = "With --inline: this one of the two is a TAP device, for a virtual machine or a test. It is made, and goes with the wall, unless \
                      it was there before; may be given twice"
@@ -294,6 +295,7 @@ pub(crate) struct WallRunArgs {
     #[arg(
         long,
         requires = "nfqueue",
+        conflicts_with_all = ["captures", "inline"],
         hide_short_help = true,
         long_help = "With --nfqueue: packets pass that are not judged within a second, or that the queue has no room for; without it they \
                      are dropped"

@@ -136,6 +136,10 @@ const MISSING: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// Flags of `wall run` that a wall needs which runs between devices or behind a queue, by their names in the definition.
+const LIVE_WALL: &[&str] =
+    &["eve", "name", "control", "duration", "keep_capabilities", "no_landlock", "no_seccomp"];
+
 /// What commands of other tools do, and what does it here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (
@@ -190,6 +194,7 @@ impl Usage {
             ErrorKind::InvalidValue if value == Some("") => Some(self.no_value(arg?)),
             ErrorKind::InvalidValue => Some(self.wrong_value(arg?, value?, told)),
             ErrorKind::ValueValidation => Some(self.refused_value(arg?, value?, told)),
+            ErrorKind::WrongNumberOfValues => Some(self.wrong_number(arg?, told)),
             ErrorKind::TooManyValues => {
                 let flag = self.typed(arg?);
                 Some(
@@ -247,6 +252,11 @@ impl Usage {
     fn missing(&self, told: &Error) -> Option<Failure> {
         let Some(ContextValue::Strings(missing)) = told.get(ContextKind::InvalidArg) else { return None };
         let args: Vec<&Arg> = missing.iter().filter_map(|arg| self.arg(arg)).collect();
+        if let Some(flag) = self.flag_of_live_wall(&args) {
+            let what = format_args!("`{flag}` is for a wall that runs");
+            let help = "add `--inline IN OUT` or `--nfqueue N` in place of captures";
+            return Some(Failure::user(what).help(help));
+        }
         let is_missing = |id: &str| args.iter().any(|arg| arg.get_id() == id);
         let known = MISSING.iter().find(|(command, id, ..)| self.is(command) && is_missing(id));
         if let Some((_, _, what, help)) = known {
@@ -256,6 +266,31 @@ impl Usage {
         let values = names(arg);
         let what = Failure::user(format_args!("no {} given", self.called(arg)));
         Some(if values.is_empty() { what.help(self.more()) } else { what.help(values) })
+    }
+
+    /// The flag that was typed without the place where the wall stands, which it needs.
+    fn flag_of_live_wall(&self, missing: &[&Arg]) -> Option<String> {
+        // The places are a group, which is shown in one.
+        if self.name != "sluss wall run" || !missing.is_empty() {
+            return None;
+        }
+        let is_typed = |arg: &&Arg| LIVE_WALL.contains(&arg.get_id().as_str()) && self.is_typed(arg);
+        self.command.get_arguments().find(is_typed).map(|arg| self.called(arg))
+    }
+
+    /// A flag that takes several values, and was given another number of them.
+    fn wrong_number(&self, arg: &str, told: &Error) -> Failure {
+        let number = |kind: ContextKind| match told.get(kind) {
+            Some(ContextValue::Number(number)) => *number,
+            _ => 0,
+        };
+        let [expected, given] = [ContextKind::ExpectedNumValues, ContextKind::ActualNumValues].map(number);
+        let flag = self.typed(arg);
+        let what = Failure::user(format_args!("`{flag}` takes {expected} values, and was given {given}"));
+        let values = self.arg(arg).and_then(Arg::get_value_names).unwrap_or_default();
+        let values: Vec<&str> = values.iter().map(|name| name.as_str()).collect();
+        let example = if flag == "--inline" { "eth0 eth1".to_owned() } else { values.join(" ") };
+        what.help(format_args!("write `{flag} {example}`"))
     }
 
     /// A flag that is none, or a word where none is taken.
@@ -347,19 +382,10 @@ impl Usage {
         }
         let long = arg.get_long().map(|long| format!("--{long}"));
         let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
-        let is_long = |long: &String| {
-            self.flags().any(|word| {
-                word.strip_prefix(long.as_bytes()).is_some_and(|rest| matches!(rest, [] | [b'=', ..]))
-            })
-        };
-        let is_short = |short: &&char| {
-            let first = |word: &[u8]| matches!(word, [b'-', first, ..] if char::from(*first) == **short);
-            self.flags().any(first)
-        };
-        let short = shorts.iter().find(is_short).or(shorts.first()).map(|short| format!("-{short}"));
-        match (long, short) {
+        let short = shorts.iter().find(|short| self.is_short_typed(**short)).or(shorts.first());
+        match (long, short.map(|short| format!("-{short}"))) {
             (Some(long), Some(short)) => {
-                if is_long(&long) {
+                if self.is_long_typed(&long) {
                     long
                 } else {
                     short
@@ -368,6 +394,22 @@ impl Usage {
             (Some(name), None) | (None, Some(name)) => name,
             (None, None) => arg.to_string(),
         }
+    }
+
+    fn is_typed(&self, arg: &Arg) -> bool {
+        let shorts = arg.get_short_and_visible_aliases().unwrap_or_default();
+        let is_long = arg.get_long().is_some_and(|long| self.is_long_typed(&format!("--{long}")));
+        is_long || shorts.iter().any(|short| self.is_short_typed(*short))
+    }
+
+    fn is_long_typed(&self, long: &str) -> bool {
+        self.flags().any(|word| {
+            word.strip_prefix(long.as_bytes()).is_some_and(|rest| matches!(rest, [] | [b'=', ..]))
+        })
+    }
+
+    fn is_short_typed(&self, short: char) -> bool {
+        self.flags().any(|word| matches!(word, [b'-', first, ..] if char::from(*first) == short))
     }
 
     /// The definition of the flag that is written so.

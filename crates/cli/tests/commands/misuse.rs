@@ -34,6 +34,21 @@ fn flags_that_exclude_each_other_are_told_with_why() {
         (&["run", "--check", "--svg", "x"], "`--check` and `--svg` exclude", "leave out --check"),
         (&["run", "--dot", "--svg", "x"], "`--dot` and `--svg` exclude", "leave one of them out"),
         (
+            &["wall", "run", "a.toml", "--inline", "w0", "w1", "--fail-open"],
+            "`--inline` and `--fail-open` exclude",
+            "leave one of them out",
+        ),
+        (
+            &["wall", "run", "a.toml", "captures/web.pcap", "--fail-open"],
+            "`CAPTURE` and `--fail-open` exclude",
+            "leave one of them out",
+        ),
+        (
+            &["wall", "run", "a.toml", "captures/web.pcap", "--tap", "w0"],
+            "`CAPTURE` and `--tap` exclude",
+            "leave one of them out",
+        ),
+        (
             &["blast", "x", "--synth", "--to", "null"],
             "`CAPTURE` and `--synth` exclude",
             "leave one of them out",
@@ -81,6 +96,18 @@ fn what_is_missing_or_unknown_is_told_with_what_there_is() {
         (
             &["filter", "--count=5"],
             "error: `--count` takes no value, and was given `5`\nhelp: leave the value out\n",
+        ),
+        (
+            &["wall", "run", "a.toml", "--inline", "w0"],
+            "error: `--inline` takes 2 values, and was given 1\nhelp: write `--inline eth0 eth1`\n",
+        ),
+        (
+            &["wall", "run", "a.toml", "captures/web.pcap", "--control", "/tmp/x"],
+            "error: `--control` is for a wall that runs\nhelp: add `--inline IN OUT` or `--nfqueue N` in place of captures\n",
+        ),
+        (
+            &["wall", "run", "a.toml", "captures/web.pcap", "-D", "3s"],
+            "error: `-D` is for a wall that runs\nhelp: add `--inline IN OUT` or `--nfqueue N` in place of captures\n",
         ),
         (&["top", "--color", "red"], "error: --color: there is no `red`\nhelp: one of auto, always, never\n"),
     ] {
