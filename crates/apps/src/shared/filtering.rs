@@ -4,6 +4,7 @@
 //! compiler's message. What a packet's link type means for filters is in `linktype`.
 
 use crate::shared::names::SystemNames;
+use crate::shared::set_changes::is_entry_refused;
 use engine::{OptionError, OptionWarning, Packet};
 use pflang::{Code, Colours, Compiler, Diagnostic, Filter};
 use std::sync::Arc;
@@ -38,7 +39,8 @@ pub(crate) fn both<T>(
 pub(crate) fn does_not_compile(compiler: &Compiler, option: &str, error: &pflang::Error) -> OptionError {
     let error = compiler.help(error);
     // A file that cannot be read is not the filter's fault.
-    let of_whom = if error.code() == Code::SetFile { OptionError::refused } else { OptionError::new };
+    let is_unreadable = error.code() == Code::SetFile && !is_entry_refused(&error.diagnostic.message);
+    let of_whom = if is_unreadable { OptionError::refused } else { OptionError::new };
     of_whom(option, "the filter does not compile").with_detail(error.render(Colours::None))
 }
 

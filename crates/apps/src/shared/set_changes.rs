@@ -70,6 +70,14 @@ pub(crate) fn version(name: &str) -> u64 {
     sets().changes.as_ref().map_or(0, |changes| changes.version(name))
 }
 
+/// What is said of a set that does not take an entry.
+const REFUSED: &str = "cannot be changed";
+
+/// Whether a set could not be read because it does not take an entry that somebody has added: the file is not at fault, nor the system.
+pub(crate) fn is_entry_refused(message: &str) -> bool {
+    message.contains(REFUSED)
+}
+
 /// The text of a set, as it was read, with its changes.
 pub(crate) fn applied(name: &str, text: String) -> Result<String, String> {
     let changes = {
@@ -80,7 +88,7 @@ pub(crate) fn applied(name: &str, text: String) -> Result<String, String> {
             _ => return Ok(text),
         }
     };
-    let applied = changes.applied(name, &text).map_err(|why| format!("`{name}` cannot be changed: {why}"))?;
+    let applied = changes.applied(name, &text).map_err(|why| format!("`{name}` {REFUSED}: {why}"))?;
     Ok(applied.unwrap_or(text))
 }
 

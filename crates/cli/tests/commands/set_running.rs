@@ -141,6 +141,8 @@ fn what_is_refused_changes_nothing() {
         ),
         (&["add", "gate", "members.txt", "10.0.0.300"], 2, "`10.0.0.300`: an IPv4 address is four numbers"),
         (&["add", "gate", "members.txt", "80"], 2, "its entries are addresses, and a number alone is a port"),
+        (&["add", "gate", "members.txt", "80"], 2, "error[GR012]: `filter` of app `filter`"),
+        (&["add", "gate", "members.txt", "02:00:00:00:00:01"], 2, "error[GR012]: `filter` of app `filter`"),
         (&["add", "gates", "members.txt", "10.0.0.3"], 2, "there are gate ("),
         (
             &["add", "/nowhere/control", "members.txt", "10.0.0.3"],
