@@ -15,8 +15,18 @@ impl PortSet {
     #[must_use]
     pub fn new(spans: impl IntoIterator<Item = (u16, u16)>) -> Self {
         let mut bits = Box::new([0; 1024]);
-        for port in spans.into_iter().flat_map(|(low, high)| low..=high) {
-            bits[usize::from(port >> 6)] |= 1 << (port & 63);
+        // PERF: word by word, for a list may have any number of lines, each with nearly all ports.
+        for (low, high) in spans.into_iter().filter(|(low, high)| low <= high) {
+            let [first, last] = [low, high].map(|port| usize::from(port >> 6));
+            // In the first word the bits from `low` on, in the last those up to `high`.
+            let (from_low, to_high) = (u64::MAX << (low & 63), u64::MAX >> (63 - (high & 63)));
+            if first == last {
+                bits[first] |= from_low & to_high;
+                continue;
+            }
+            bits[first] |= from_low;
+            bits[first + 1..last].fill(u64::MAX);
+            bits[last] |= to_high;
         }
         PortSet(bits)
     }

@@ -100,6 +100,27 @@ proptest! {
 }
 
 #[test]
+fn ports_of_ranges() {
+    let ends = [0, 1, 62, 63, 64, 65, 127, 128, 640, 65471, 65472, 65534, 65535];
+    for (low, high) in ends.iter().flat_map(|&low| ends.map(|high| (low, high))) {
+        let set = PortSet::new([(low, high), (300, 300)]);
+        for port in 0..=u16::MAX {
+            let is_in = (low..=high).contains(&port) || port == 300;
+            assert_eq!(set.contains(port), is_in, "{port} of {low}-{high}");
+        }
+    }
+}
+
+#[test]
+fn a_range_of_ports_costs_no_step_for_each_port() {
+    let begin = std::time::Instant::now();
+    let set = PortSet::new((0..200_000_u32).map(|n| ((n % 100) as u16, u16::MAX)));
+    assert!(set.contains(0) && set.contains(u16::MAX));
+    // Step by step it would take half a minute.
+    assert!(begin.elapsed() < std::time::Duration::from_secs(8), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn maps_of_both_versions() {
     let map = AddressMap::longest_prefix(
         [("10.0.0.0", 8, 1), ("10.1.0.0", 16, 2), ("::", 0, 3), ("2001:db8::1", 128, 4)]
