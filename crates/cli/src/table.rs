@@ -2,6 +2,9 @@
 
 use crate::units::one_line;
 
+/// Characters of a rule that a table shows. JSON has all of it.
+pub(crate) const RULE_WIDTH_MAX: usize = 200;
+
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
@@ -10,17 +13,24 @@ pub(crate) struct Column {
     is_right: bool,
     /// The higher, the sooner it is left out; 0 never.
     rank: u8,
+    /// It is never wider than this; longer cells are cut.
+    max_width: usize,
 }
 
 impl Column {
     /// Text that begins at the left.
     pub(crate) fn left(title: &'static str, width: usize, rank: u8) -> Self {
-        Column { title, width, is_right: false, rank }
+        Column { title, width, is_right: false, rank, max_width: usize::MAX }
     }
 
     /// Numbers, which end at the right.
     pub(crate) fn right(title: &'static str, width: usize, rank: u8) -> Self {
-        Column { title, width, is_right: true, rank }
+        Column { title, width, is_right: true, rank, max_width: usize::MAX }
+    }
+
+    /// The same, with longer cells cut to `max_width` characters: the text of a rule has any length.
+    pub(crate) fn at_most(self, max_width: usize) -> Self {
+        Column { max_width, ..self }
     }
 }
 
@@ -80,7 +90,7 @@ impl Table {
         const LAST_MIN: usize = 20;
         let Some(last) = self.columns.len().checked_sub(1) else { return self.text() };
         let before = (0..last).map(|index| self.needed(index) + self.gap).sum::<usize>();
-        let room = width.saturating_sub(before).max(LAST_MIN);
+        let room = width.saturating_sub(before).max(LAST_MIN).min(self.columns[last].max_width);
         let mut table = Table { rows: Vec::new(), ..self.clone() };
         for row in &self.rows {
             let (cells, text) = row.split_at(last.min(row.len()));
@@ -96,7 +106,8 @@ impl Table {
     /// How wide a column has to be.
     fn needed(&self, index: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
-        cells.chain([self.columns[index].title.len()]).max().unwrap_or(0)
+        let needed = cells.chain([self.columns[index].title.len()]).max().unwrap_or(0);
+        needed.min(self.columns[index].max_width)
     }
 
     /// The title and the rows, each `width` wide.
@@ -174,7 +185,9 @@ fn padded(text: &str, width: usize, is_right: bool) -> String {
         let kept: String = text.chars().take(width.saturating_sub(1)).collect();
         return if width == 0 { kept } else { format!("{kept}…") };
     }
-    if is_right { format!("{text:>width$}") } else { format!("{text:<width$}") }
+    // The width of a format is at most 65,535; a row may be longer.
+    let blanks = " ".repeat(width - len);
+    if is_right { blanks + text } else { text.to_owned() + &blanks }
 }
 
 #[cfg(test)]
@@ -198,6 +211,21 @@ mod tests {
             table().text(),
             "NAME        TYPE  PPS\na_long_name tee  1.2k\nb\u{fffd}          sink    7\n"
         );
+    }
+
+    #[test]
+    fn cells_of_any_length_are_shown_or_cut() {
+        let rows = |column: Column| {
+            let mut table = Table::new(vec![Column::right("LINE", 0, 0), column]);
+            [(1, 70_000), (2, 3)].map(|(line, len)| table.push(vec![line.to_string(), "é".repeat(len)]));
+            table
+        };
+        let long = rows(Column::left("RULE", 0, 0));
+        assert_eq!(long.text(), format!("LINE RULE\n   1 {}\n   2 ééé\n", "é".repeat(70_000)));
+        assert_eq!(long.lines(70_005)[1].chars().count(), 70_005);
+        let cut = rows(Column::left("RULE", 0, 0).at_most(10));
+        assert_eq!(cut.text(), format!("LINE RULE\n   1 {}…\n   2 ééé\n", "é".repeat(9)));
+        assert_eq!((cut.text_on(Some(200)), cut.text_within(15)), (cut.text(), cut.text_within(200)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::rules::RuleRates;
 use super::watch::Seen;
 use crate::lasting::Lasting;
-use crate::table::{Column, Table};
+use crate::table::{Column, RULE_WIDTH_MAX, Table};
 use crate::units::{nanoseconds, number, one_line, rate, share, unknown, uptime};
 use engine::AppState;
 use observe::{AppRates, CounterRate, DropRate, LinkRates, Quantiles, Rates, State, WorkerRates};
@@ -125,7 +125,7 @@ fn link_rates<'a>(rows: impl Iterator<Item = &'a LinkRates>) -> Table {
 /// Rules of a wall, a row each.
 pub(super) fn rules(rows: &[RuleRates]) -> Table {
     let mut table = Table::new(vec![
-        Column::left("RULE", 16, 0),
+        Column::left("RULE", 16, 0).at_most(RULE_WIDTH_MAX),
         Column::right("LINE", 5, 3),
         Column::left("VERDICT", 7, 1),
         Column::right("PPS", 6, 0),

@@ -248,7 +248,8 @@ impl Columns {
     fn line(&self, mut line: String, cells: [&str; 3]) -> String {
         for (at, cell) in self.0.iter().zip(cells) {
             let gap = at.saturating_sub(line.chars().count()).max(2);
-            line.push_str(&format!("{:gap$}{cell}", ""));
+            line.push_str(&" ".repeat(gap));
+            line.push_str(cell);
         }
         line.truncate(line.trim_end().len());
         line

@@ -6,7 +6,7 @@ use crate::args::PolicyArgs;
 use crate::exit::{Failure, Outcome};
 use crate::json::looked_up_object;
 use crate::plural::counted;
-use crate::table::{Column, Table};
+use crate::table::{Column, RULE_WIDTH_MAX, Table};
 use crate::terminal::{self, Terminal};
 use pflang::LinkType;
 use serde_json::json;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &PolicyArgs, terminal: &Terminal) -> Result<Outcome, Fai
             Column::right("line", 0, 0),
             Column::left("verdict", 0, 0),
             Column::left("looks at", 0, 0),
-            Column::left("rule", 0, 1),
+            Column::left("rule", 0, 1).at_most(RULE_WIDTH_MAX),
         ];
         let mut table = Table::new(columns.to_vec()).with_gap(2);
         for rule in policy.rules() {

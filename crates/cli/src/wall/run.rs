@@ -13,7 +13,7 @@ use crate::inputs;
 use crate::message::Message;
 use crate::reader::{Patient, print_at_end};
 use crate::signals;
-use crate::table::{Column, Table};
+use crate::table::{Column, RULE_WIDTH_MAX, Table};
 use crate::terminal::Terminal;
 use capture::{ByteOrder, Encoded, Input, Precision, Target, Writer, layout};
 use classify::lists::file_of;
@@ -247,7 +247,7 @@ pub(super) fn table_of_rules() -> Table {
         Column::left("verdict", 0, 0),
         Column::right("packets", 0, 0),
         Column::right("bytes", 0, 0),
-        Column::left("rule", 0, 1),
+        Column::left("rule", 0, 1).at_most(RULE_WIDTH_MAX),
     ];
     Table::new(columns.to_vec()).with_gap(2)
 }

@@ -52,6 +52,22 @@ fn a_capture_is_judged_and_every_packet_accounted_for() {
 }
 
 #[test]
+fn rules_of_any_length_are_told() {
+    // More than a format can pad: 65,535 characters.
+    let rule = format!("{}tcp => accept", "not ".repeat(20_000));
+    let policy = policy("wall-long-rule", &format!("rules = '''\n{rule}\nudp => drop\n'''"));
+    for words in [&["wall", "check", arg(&policy)][..], &["wall", "run", arg(&policy), "captures/web.pcap"]] {
+        let output = run(words);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let text = stdout(&output);
+        let shown = &rule[..199];
+        assert!(text.contains(&format!("{shown}…\n")) && !text.contains(&rule[..200]), "{words:?}");
+        let object = &objects(&stdout(&run(&[words, &["--json"]].concat())))[0];
+        assert_eq!(object["rules"][0]["rule"], rule);
+    }
+}
+
+#[test]
 fn tests_of_a_policy_pass_and_fail() {
     let text = |drops: usize, third: &str| {
         let capture = root().join("captures/web.pcap");
