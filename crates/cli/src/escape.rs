@@ -27,9 +27,28 @@ fn colour_len(text: &str) -> Option<usize> {
     body[digits..].starts_with('m').then_some(digits + 3)
 }
 
+/// Bytes that are kept of the name of an interface. The kernel's names have 15 at most; a capture may have any number of names of 64 KiB.
+const INTERFACE_NAME_MAX: usize = 256;
+
+/// The name that a capture gives an interface, cut with an ellipsis where it is too long to be kept.
+pub(crate) fn interface_name(name: &str) -> String {
+    match name.len() {
+        0..=INTERFACE_NAME_MAX => name.to_owned(),
+        _ => format!("{}…", &name[..name.floor_char_boundary(INTERFACE_NAME_MAX)]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{harmless, shown};
+    use super::{INTERFACE_NAME_MAX, harmless, interface_name, shown};
+
+    #[test]
+    fn long_names_of_interfaces_are_cut() {
+        let longest = "é".repeat(INTERFACE_NAME_MAX / 2);
+        assert_eq!(interface_name(&longest), longest);
+        assert_eq!(interface_name(&format!("a{longest}")), format!("a{}…", &longest[2..]));
+        assert_eq!(interface_name(&"é".repeat(30_000)), format!("{longest}…"));
+    }
 
     #[test]
     fn a_terminal_obeys_no_file_name() {

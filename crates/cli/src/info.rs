@@ -1,7 +1,7 @@
 //! `sluss info`: what there is in captures, without their packets.
 
 use crate::args::InfoArgs;
-use crate::escape::shown;
+use crate::escape::{interface_name, shown};
 use crate::exit::{Failure, Outcome};
 use crate::inputs::{self, Found};
 use crate::plural::counted;
@@ -137,7 +137,7 @@ impl Info {
             Format::Pcap(_) if batch.starts_section() => vec![None],
             Format::Pcap(_) => return,
             Format::Pcapng(_) => {
-                batch.interface_names().map(|name| name.map(|name| name.into_owned())).collect()
+                batch.interface_names().map(|name| name.as_deref().map(interface_name)).collect()
             }
         };
         let known = batch.interfaces();

@@ -128,7 +128,7 @@ impl Scanner<'_> {
                 source.consumed = consumed;
                 return Ok(Some(time));
             }
-            source.names.look(&batch);
+            source.names.look(&batch, self.fitting());
         }
     }
 }

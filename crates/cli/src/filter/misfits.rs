@@ -1,5 +1,6 @@
 //! Packets of link types for which a filter does not exist: it does not match them, and that is told once.
 
+use crate::escape::interface_name;
 use crate::message::Message;
 use crate::plural::counted;
 use capture::{Batch, Format};
@@ -39,21 +40,35 @@ struct Place {
     interface: Option<(u32, Option<String>)>,
 }
 
-/// What interfaces of the current section are called, as far as that was said.
+/// What interfaces of the current section are called, as far as that was said and may be told.
 #[derive(Debug, Default)]
-pub(super) struct InterfaceNames(Vec<Option<String>>);
+pub(super) struct InterfaceNames {
+    /// By the number of the interface.
+    names: HashMap<u32, String>,
+    /// How many interfaces the section has described.
+    described: u32,
+}
 
 impl InterfaceNames {
-    /// Takes note of the interfaces that a batch describes.
-    pub(super) fn look(&mut self, batch: &Batch<'_>) {
+    /// Takes note of the interfaces that a batch describes, but for those of the link type for which all filters exist: their names are
+    /// never told.
+    pub(super) fn look(&mut self, batch: &Batch<'_>, fitting: Option<LinkType>) {
         if batch.starts_section() {
-            self.0.clear();
+            (self.names, self.described) = (HashMap::new(), 0);
         }
-        self.0.extend(batch.interface_names().map(|name| name.map(|name| name.into_owned())));
+        for name in batch.interface_names() {
+            let linktype =
+                batch.interfaces().get(self.described as usize).map(|interface| interface.linktype);
+            let linktype = linktype.map(|linktype| batch.format().as_read_here(linktype));
+            if let Some(name) = name.filter(|_| fitting.is_none() || linktype != fitting) {
+                self.names.insert(self.described, interface_name(&name));
+            }
+            self.described += 1;
+        }
     }
 
     fn place(&self, batch: &Batch<'_>, interface: u32) -> Place {
-        let name = || self.0.get(interface as usize).cloned().flatten();
+        let name = || self.names.get(&interface).cloned();
         let interface = matches!(batch.format(), Format::Pcapng(_)).then(|| (interface, name()));
         Place { input: batch.input().to_owned(), interface }
     }

@@ -294,7 +294,7 @@ impl<'a> Scanner<'a> {
         batch: &Batch<'_>,
         names: &mut InterfaceNames,
     ) -> Result<Vec<Bits>, Failure> {
-        names.look(batch);
+        names.look(batch, self.fitting());
         self.choose_filters(batch)?;
         if self.kernel.as_ref().is_some_and(|kernel| kernel.has_decided(batch)) {
             return Ok(vec![bits::all(batch.len()); self.renderers.len()]);
@@ -360,7 +360,8 @@ impl<'a> Scanner<'a> {
 
     /// Asks a program about the packets of a batch, before which so many packets of its input came.
     fn program(&mut self, batch: &Batch<'_>, before: u64) -> Result<(), Failure> {
-        self.interface_names.look(batch);
+        let fitting = self.fitting();
+        self.interface_names.look(batch, fitting);
         self.choose_filters(batch)?;
         let packets = packets_of(batch);
         let program: Option<Matcher> = match &self.current {
@@ -411,6 +412,12 @@ impl<'a> Scanner<'a> {
         let taken = self.calls.len() - self.calls.unclaimed();
         self.tally.matched.fetch_add(if program.is_some() { taken as u64 } else { 0 }, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The link type of the last packets, if all filters exist for it.
+    pub(super) fn fitting(&self) -> Option<LinkType> {
+        let (linktype, filters) = self.current.as_ref()?;
+        filters.iter().all(Option::is_some).then_some(*linktype)
     }
 
     /// Compiles for the link type of this batch. What has no packets asks nothing of a filter: an interface that is described may

@@ -111,6 +111,30 @@ fn an_interface_of_an_odd_linktype_does_not_keep_the_others_from_a_filter() {
 }
 
 #[test]
+fn long_names_of_interfaces_are_told_cut() {
+    let path = scratch("long-names").join("in.pcapng");
+    let interface = |linktype: u8, letter: &str| {
+        let option = |kind: u16, len: u16| [kind.to_le_bytes(), len.to_le_bytes()].concat();
+        let head = [&[linktype, 0, 0, 0, 0, 0, 0, 0][..], &option(2, 60_000)].concat();
+        common::block(1, &[&head[..], letter.repeat(60_000).as_bytes(), &option(0, 0)].concat())
+    };
+    // The first packet of Ethernet is in a batch of its own: names of what follows are kept where the filter does not exist.
+    let first = [interface(1, "a"), common::enhanced(0).repeat(300)].concat();
+    let second = [interface(1, "b"), interface(USB, "c"), common::enhanced(2), common::enhanced(1)].concat();
+    std::fs::write(&path, [common::section(&[]), first, second].concat()).unwrap();
+    let output = run(&["filter", "--count", "ip", arg(&path)]);
+    assert_eq!((code(&output), stdout(&output)), (0, "301\n".to_owned()), "{}", stderr(&output));
+    let start =
+        format!("1 packet of link type USB_LINUX from interface 2 ({}…) cannot match: ", "c".repeat(256));
+    assert!(stderr(&output).contains(&start), "{}", stderr(&output));
+    let text = stdout(&run(&["info", "--json", arg(&path)]));
+    let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let names: Vec<String> = ["a", "b", "c"].map(|letter| format!("{}…", letter.repeat(256))).into();
+    let told = object["interfaces"].as_array().unwrap();
+    assert!(told.iter().map(|interface| &interface["name"]).eq(&names), "{text}");
+}
+
+#[test]
 fn of_many_odd_linktypes_a_few_are_told() {
     let path = scratch("many-odd").join("in.pcapng");
     // None above 65,000 has a name, nor a filter.
