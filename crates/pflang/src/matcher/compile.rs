@@ -69,9 +69,11 @@ impl Compiler {
     /// # Errors
     /// As for [`Compiler::compile_match`].
     pub fn compile_parsed(&self, parsed: &ParsedMatch) -> Result<Matcher, Error> {
-        match self.looked_up(parsed, Clock::new(self.limits), None) {
+        // Both ways share one time.
+        let parsed = parsed.again(self);
+        match self.looked_up(&parsed, parsed.clock, None) {
             Some(matcher) => Ok(matcher),
-            None => self.matcher(&self.lower_match(parsed.again(self))?),
+            None => self.matcher(&self.lower_match(parsed)?),
         }
     }
 

@@ -7,7 +7,6 @@
 
 use super::Matcher;
 use super::compile::ParsedMatch;
-use crate::clock::Clock;
 use crate::compiler::Compiler;
 use crate::diag::Error;
 use crate::ir::tree::{Clause, Tree, TreeId, TreeNode};
@@ -61,13 +60,15 @@ impl Compiler {
             .filter(|(_, name)| unknown.contains(&name.as_str()))
             .map(|(at, _)| at)
             .collect();
-        if let Some(matcher) = self.decided_early(parsed, &slots, open) {
+        // All ways share one time.
+        let parsed = parsed.again(self);
+        if let Some(matcher) = self.decided_early(&parsed, &slots, open) {
             return Ok(matcher);
         }
-        if let Some(matcher) = self.looked_up(parsed, Clock::new(self.limits), Some((&slots, open))) {
+        if let Some(matcher) = self.looked_up(&parsed, parsed.clock, Some((&slots, open))) {
             return Ok(matcher);
         }
-        let mut read = self.lower_match(parsed.again(self))?;
+        let mut read = self.lower_match(parsed)?;
         make_open(&mut read.lowered, &slots, open);
         self.matcher(&read)
     }
@@ -92,13 +93,13 @@ impl Compiler {
         if asks_packets || end == lines.len() {
             return None;
         }
-        let clock = Clock::new(self.limits);
+        let options = self.lower_options();
         let (mut lowered, _) =
-            lower::lower_lines(&parsed.program, &self.lower_options(), clock, |line| line < end).ok()?;
+            lower::lower_lines(&parsed.program, &options, parsed.clock, |line| line < end).ok()?;
         if !make_open(&mut lowered, slots, open) {
             return None;
         }
-        self.matcher(&parsed.again(self).with(lowered)).ok()
+        self.matcher(&parsed.clone().with(lowered)).ok()
     }
 }
 

@@ -55,12 +55,19 @@ use sets::Sets;
 use settings::{App, File, SetSource};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Instant;
 
 /// Rules from which on two threads compile the programs that they become.
 const RULES_OF_THREADS: usize = 4096;
+
+/// Nodes of a program, before it is optimised, of those rules that are not looked up in tables. One set of all odd ports has 5.5 million, of which a few hundred are left.
+const NODES_MAX: usize = if cfg!(test) { 1 << 16 } else { 6 << 20 };
+
+/// How long compiling each program may take, in milliseconds. A hundred thousand rules that are looked up take three seconds; what stays large when it is optimised
+/// takes 40 µs a node.
+const COMPILE_MS: u64 = 30_000;
 
 /// What a compilation gives, and the milliseconds that it has taken.
 fn timed<T>(compile: impl FnOnce() -> T) -> (T, f64) {
@@ -97,8 +104,8 @@ pub struct Policy {
     domain_sets: Vec<DomainSet>,
     files: Vec<PathBuf>,
     warnings: Vec<Problem>,
-    /// The programs for Ethernet, which were made to see what is wrong, until somebody asks for them.
-    compiled: Mutex<Option<Programs>>,
+    /// The programs for Ethernet, which were made to see what is wrong.
+    compiled: OnceLock<Programs>,
 }
 
 impl Policy {
@@ -172,7 +179,7 @@ impl Policy {
             apps: apps.clone(),
             files,
             warnings,
-            compiled: Mutex::default(),
+            compiled: OnceLock::new(),
         };
         // What the compiler finds wrong, in the text as written.
         let compiled = policy.compile_anew(LinkType::EN10MB).map_err(|error| {
@@ -182,7 +189,7 @@ impl Policy {
                 &rules.span,
             )]
         })?;
-        *policy.kept() = Some(compiled);
+        let _ = policy.compiled.set(compiled);
         Ok(policy)
     }
 
@@ -247,7 +254,7 @@ impl Policy {
         };
         let own = (found.code == pflang::Code::UnknownWord).then(own).flatten();
         let place = |span| self.place(span, begin, whole);
-        Problem {
+        let problem = Problem {
             code: found.code.to_string(),
             is_warning: found.code.is_lint(),
             message: found.message.clone(),
@@ -255,7 +262,8 @@ impl Policy {
             label: found.label.clone(),
             also: found.also.as_ref().map(|(span, text)| (place(*span), text.clone())),
             help: own.or_else(|| found.help.clone()),
-        }
+        };
+        if found.code == pflang::Code::Limit { problem.of_rules() } else { problem }
     }
 
     /// The text that it was read from.
@@ -406,6 +414,7 @@ impl Policy {
         let mut limits = Limits::default();
         limits.terms = 8 << 20;
         limits.source_bytes = 512 << 20;
+        (limits.nodes, limits.time_ms) = (NODES_MAX, COMPILE_MS);
         Compiler::new(linktype)
             .dialect(Dialect::MODERN)
             .limits(limits)
@@ -418,12 +427,11 @@ impl Policy {
     /// # Errors
     /// A test means nothing on this link type, or the program is too large.
     pub fn compile(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
-        let kept = (linktype == LinkType::EN10MB).then(|| self.kept().take()).flatten();
-        kept.map_or_else(|| self.compile_anew(linktype), Ok)
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Option<Programs>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.compiled.get() {
+            // Clones are the same programs.
+            Some(programs) if linktype == LinkType::EN10MB => Ok(programs.clone()),
+            _ => self.compile_anew(linktype),
+        }
     }
 
     fn compile_anew(&self, linktype: LinkType) -> Result<Programs, pflang::Error> {
@@ -456,7 +464,13 @@ impl Policy {
                     // The system has no thread for us: one after the other.
                     Err(_) => (whole(), others()),
                 }),
-                false => (whole(), others()),
+                false => {
+                    let whole = whole();
+                    if let (Err(error), _) = whole {
+                        return Err(error);
+                    }
+                    (whole, others())
+                }
             };
         let whole = whole?;
         let (stateless, stateless_ms) = match stateless {

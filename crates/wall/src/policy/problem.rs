@@ -111,6 +111,23 @@ impl Problem {
         Problem { help: Some(help.into()), ..self }
     }
 
+    /// What the compiler says of a filter that exceeds a limit, as said of all rules together.
+    pub(super) fn of_rules(self) -> Problem {
+        let Some(what) = self.message.strip_prefix("the filter ") else { return self };
+        let is_place = what.starts_with("needs more than");
+        Problem {
+            code: Code::Limit.to_string(),
+            message: format!("these rules are too large: their program {what}"),
+            label: is_place.then(|| "with this test it is reached".to_owned()),
+            help: Some(
+                "write lists as sets, which are looked up: `port in {80, 443}`, `src host in @name`; and ask once in a block what many rules ask: \
+                 `tcp => { … }`"
+                    .to_owned(),
+            ),
+            ..self
+        }
+    }
+
     fn finding(&self) -> Finding<'_> {
         Finding {
             code: self.code.as_str().into(),

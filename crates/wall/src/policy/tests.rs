@@ -11,6 +11,30 @@ fn problem(text: &str) -> (String, String, String) {
 }
 
 #[test]
+fn rules_that_are_too_large_are_refused() {
+    let many = "tcp and limit 1/s => accept\n".repeat(3000);
+    let list: Vec<String> = (0..3000).map(|port| format!("app HTTP and port {port}")).collect();
+    for rules in [many, list.join(" or ") + " => accept"] {
+        let text = format!("rules = '''\n{rules}\n'''");
+        let problems = Policy::read(&text, Path::new("")).expect_err("too large");
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        let expected = format!("these rules are too large: their program needs more than {NODES_MAX} nodes");
+        assert!(problem.code == "WP002" && problem.message.starts_with(&expected), "{problem:?}");
+        assert!(problem.help.is_some() && rules.contains(&text[problem.span.clone()]), "{problem:?}");
+    }
+    // A block asks once what its rules have in common.
+    policy(&format!("rules = '''\ntcp => {{\n{}}}\n'''", "limit 1/s => accept\n".repeat(2000)));
+}
+
+#[test]
+fn rules_are_compiled_once_for_ethernet() {
+    let policy = policy("rules = 'app HTTP and limit 1/s => accept'");
+    let [first, second] = [(); 2].map(|()| policy.compile(LinkType::EN10MB).unwrap().build_ms);
+    assert_eq!(first, second);
+    assert!(policy.compile(LinkType::RAW).is_ok());
+}
+
+#[test]
 fn words_of_the_wall_become_numbers() {
     let policy = policy(
         "rules = '''
