@@ -6,33 +6,39 @@ use decide::{Bound, Budget, ErrorKind, Span};
 
 /// Started with a compilation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Budget);
+pub(crate) struct Clock {
+    budget: Budget,
+    /// Nodes that the lowered tree may have.
+    tree_nodes: usize,
+}
 
 impl Clock {
     /// Starts.
     pub(crate) fn new(limits: Limits) -> Self {
-        Clock(Budget::new(limits.nodes, limits.time_ms))
+        let budget = Budget::new(limits.nodes.min(limits.graph_nodes), limits.time_ms);
+        Clock { budget, tree_nodes: limits.nodes }
     }
 
     /// One that begins now and ends after so much time, unless this one is over already.
     pub(crate) fn shorter(&self, limits: Limits, time_ms: u64) -> Self {
-        let time_ms = if self.0.is_over() { 0 } else { limits.time_ms.min(time_ms) };
+        let time_ms = if self.budget.is_over() { 0 } else { limits.time_ms.min(time_ms) };
         Clock::new(Limits { time_ms, ..limits })
     }
 
     /// The same bounds for the decision core.
     pub(crate) fn budget(&self) -> &Budget {
-        &self.0
+        &self.budget
     }
 
     /// An error at `span` once the time is over.
     pub(crate) fn check(&self, span: Span) -> Result<(), Box<Diagnostic>> {
-        self.0.check(span).map_err(|exceeded| worded(exceeded.into(), span))
+        self.budget.check(span).map_err(|exceeded| worded(exceeded.into(), span))
     }
 
-    /// An error at `span` where there are too many nodes.
+    /// An error at `span` where the lowered tree has too many nodes.
     pub(crate) fn check_nodes(&self, nodes: usize, span: Span) -> Result<(), Box<Diagnostic>> {
-        self.0.check_nodes(nodes, span).map_err(|exceeded| worded(exceeded.into(), span))
+        let budget = Budget::new(self.tree_nodes, 0);
+        budget.check_nodes(nodes, span).map_err(|exceeded| worded(exceeded.into(), span))
     }
 }
 

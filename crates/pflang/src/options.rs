@@ -25,8 +25,10 @@ pub struct Limits {
     pub terms: usize,
     /// Nesting of parentheses and `not`.
     pub depth: usize,
-    /// Nodes of the lowered tree, and of the decision graph.
+    /// Nodes of the lowered tree, where a set has some for each member.
     pub nodes: usize,
+    /// Nodes of the decision graph, once the lists of the tree are sets. No more than `nodes` in any case.
+    pub graph_nodes: usize,
     /// Bytes of machine code and tables.
     pub code_bytes: usize,
     /// Wall time of one compilation, in milliseconds; checked between steps and, in those that may make
@@ -53,6 +55,7 @@ impl Default for Limits {
             terms: 1 << 18,
             depth: 1 << 20,
             nodes: 32 << 20,
+            graph_nodes: 32 << 20,
             code_bytes: 256 << 20,
             time_ms: 60_000,
         }

@@ -62,8 +62,11 @@ use std::time::Instant;
 /// Rules from which on two threads compile the programs that they become.
 const RULES_OF_THREADS: usize = 4096;
 
-/// Nodes of a program, before it is optimised, of those rules that are not looked up in tables. One set of all odd ports has 5.5 million, of which a few hundred are left.
-const NODES_MAX: usize = if cfg!(test) { 1 << 16 } else { 6 << 20 };
+/// Nodes of the tree of a program of those rules that are not looked up in tables. One set of all odd ports has 5.5 million, and a few hundred in the graph.
+const TREE_NODES_MAX: usize = 6 << 20;
+
+/// Nodes of the graph of such a program: they are what is slow to compile.
+const NODES_MAX: usize = if cfg!(test) { 1 << 16 } else { 1 << 19 };
 
 /// How long compiling each program may take, in milliseconds. A hundred thousand rules that are looked up take three seconds; what stays large when it is optimised
 /// takes 40 µs a node.
@@ -414,7 +417,7 @@ impl Policy {
         let mut limits = Limits::default();
         limits.terms = 8 << 20;
         limits.source_bytes = 512 << 20;
-        (limits.nodes, limits.time_ms) = (NODES_MAX, COMPILE_MS);
+        (limits.nodes, limits.graph_nodes, limits.time_ms) = (TREE_NODES_MAX, NODES_MAX, COMPILE_MS);
         Compiler::new(linktype)
             .dialect(Dialect::MODERN)
             .limits(limits)

@@ -22,6 +22,9 @@ fn rules_that_are_too_large_are_refused() {
         assert!(problem.code == "WP002" && problem.message.starts_with(&expected), "{problem:?}");
         assert!(problem.help.is_some() && rules.contains(&text[problem.span.clone()]), "{problem:?}");
     }
+    // A set has few nodes, however many members it has.
+    let ports: Vec<String> = (0..3000).map(|port| (2 * port).to_string()).collect();
+    policy(&format!("rules = 'app HTTP and port in {{{}}} => accept'", ports.join(", ")));
     // A block asks once what its rules have in common.
     policy(&format!("rules = '''\ntcp => {{\n{}}}\n'''", "limit 1/s => accept\n".repeat(2000)));
 }
