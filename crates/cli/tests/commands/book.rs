@@ -2,7 +2,7 @@
 //!
 //! A block of Markdown fenced as `console` holds commands, `$` before each, and what they print (standard output and
 //! error as a person sees them). Here every page's commands run in order, in a folder of the page's own where
-//! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test book` writes
+//! `captures/` and `examples/` are the repository's, and must print just that. `BLESS=1 cargo test -p sluss --test commands book` writes
 //! into the pages what they print. Blocks fenced as `toml` are graphs: those of pages about `sluss run` must pass `--check`.
 
 use crate::common;
@@ -146,7 +146,7 @@ fn examples_print_what_the_book_says() {
     }
     assert!(
         stale.is_empty(),
-        "{} pages differ from what sluss prints; if that is right:\n    BLESS=1 cargo test -p sluss --test book\n\n{}",
+        "{} pages differ from what sluss prints; if that is right:\n    BLESS=1 cargo test -p sluss --test commands book\n\n{}",
         stale.len(),
         stale.join("\n")
     );

@@ -1,7 +1,7 @@
 //! What is said about graphs that are wrong, word for word, and that graphs that should be right are.
 //!
 //! `testdata/golden/graphs.txt` holds graphs and what `sluss run --check` says of each. `BLESS=1 cargo test -p sluss
-//! --test graphs` writes what it says now.
+//! --test commands graphs` writes what it says now.
 
 use crate::common::{self, arg, code, root, scratch, sluss, stderr, stdout};
 use std::fs;

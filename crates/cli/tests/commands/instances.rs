@@ -78,7 +78,7 @@ impl Instance {
     fn start(name: &str) -> Self {
         let folder = scratch(name);
         let child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "instance", "--ignored", "--nocapture"])
+            .args(["--exact", "instances::instance", "--ignored", "--nocapture"])
             .env("SLUSS_TEST_INSTANCE", name)
             .env("SLUSS_RUNTIME_DIR", &folder)
             .stdout(Stdio::null())

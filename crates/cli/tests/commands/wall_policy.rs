@@ -148,7 +148,8 @@ fn why_says_which_rule_and_why_not_those_before_it() {
 
 #[test]
 fn a_policy_that_is_wrong_is_shown_with_carets() {
-    let path = policy("wall-wrong", "# all\nrules = '''\n  app HTPP => drop\n  tcp prot 80 => drop\n'''\n");
+    let path =
+        policy("wall-policy-wrong", "# all\nrules = '''\n  app HTPP => drop\n  tcp prot 80 => drop\n'''\n");
     let output = run(&["wall", "check", arg(&path)]);
     let errors = stderr(&output);
     assert_eq!(code(&output), 2, "{errors}");
