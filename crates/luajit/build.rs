@@ -1,4 +1,4 @@
-//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with six edits, and DynASM's encoder beside it.
+//! Builds LuaJIT from the sources that the crate `luajit-src` carries, with six edits, and beside it DynASM's encoder and a call of our own.
 //!
 //! The crate builds what it carries and does not say where that is; but it builds in a copy. So it is let build once, the copy is edited, and
 //! `make` compiles the files that changed. That first build may fail: it links a `luajit` that nobody needs, which musl's compiler cannot.
@@ -10,6 +10,7 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/dynasm.c");
+    println!("cargo::rerun-if-changed=src/call.c");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     if let Err(error) = luajit_src::Build::new().lua52compat(true).debug(false).try_build() {
         println!("building what luajit-src carries: {error}");
@@ -18,6 +19,7 @@ fn main() {
     let sources = build.join("src");
     edit(&sources);
     make(&sources);
+    cc::Build::new().warnings(false).include(&sources).file("src/call.c").compile("sluss_luajit_call");
     println!("cargo::rustc-link-search=native={}", sources.display());
     println!("cargo::rustc-link-lib=static=luajit");
     if !is_musl() {

@@ -6,6 +6,7 @@ local config = require("core.config")
 local counter = require("core.counter")
 local lib = require("core.lib")
 local shm = require("core.shm")
+local new_table = require("table.new")
 local C, core = ffi.C, native.core
 
 local app = {
@@ -184,7 +185,8 @@ function operations.start_app (name, class, arg)
       error(("bad return value from app '%s' start() method: %s"):format(name, tostring(instance)))
    end
    instance.appname = name
-   instance.input, instance.output = {}, {}
+   -- PERF: with room for links by number, which would else be in the part that is searched by hash.
+   instance.input, instance.output = new_table(4, 4), new_table(4, 4)
    instance.zone = instance.zone or rawget(getfenv(class.new), "_NAME") or name
    app.app_table[name] = instance
    if instance.shm then

@@ -3,31 +3,33 @@
 //! PERF: the loop is here and not in Lua. LuaJIT would compile it together with the apps that it calls, as one trace for a graph that has many ways
 //! through it: breaths of 50 idle apps then took milliseconds for seconds, and sometimes always; from here, 1.3 µs.
 
+use super::call::Call;
 use super::core::Core;
 use super::layout::{Counter, Link};
-use super::state::on_error;
 use super::symbols::get_monotonic_time;
 use super::turn_watch::TurnWatch;
 use crate::error::Failure;
 use luajit::{
-    LUA_REGISTRYINDEX, lua_State, lua_gettop, lua_pcall, lua_pushcclosure, lua_pushlightuserdata,
-    lua_rawgeti, lua_settop,
+    LUA_REGISTRYINDEX, Value, lua_State, lua_gettop, lua_pcall, lua_rawgeti, lua_settop, sluss_luajit_call,
 };
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A call of a method: references to the function, the app, and the link for a push.
+/// A call of a method.
 pub(super) struct Step {
-    pub(super) function: c_int,
-    pub(super) app: c_int,
-    pub(super) link: Option<(c_int, *mut Link)>,
-    pub(super) name: String,
-    /// The number of a native app, which is called without Lua.
-    pub(super) native: Option<usize>,
+    /// The function, the app, and for a push the link.
+    pub(super) values: [Value; 3],
+    pub(super) link: Option<NonNull<Link>>,
     /// Where the packets are counted that the app has taken.
     pub(super) account: usize,
+    /// The number of a native app, which is called without Lua.
+    pub(super) native: Option<usize>,
+    pub(super) name: String,
+    /// What keeps the values alive.
+    pub(super) references: [c_int; 3],
 }
 
 /// What a breath does.
@@ -38,8 +40,6 @@ pub(super) struct Plan {
     pub(super) ticks: Vec<Step>,
     /// Counts the changes of the graph: a breath in which it changes ends.
     pub(super) generation: u64,
-    /// References of steps that are no more, which a breath may still use.
-    pub(super) unused: Vec<c_int>,
     /// Seconds between ticks, and when the next is due.
     pub(super) tick_every: f64,
     pub(super) tick_due: f64,
@@ -185,8 +185,7 @@ unsafe fn turns(core: *mut Core, state: *mut lua_State, now: f64) -> Result<(), 
     unsafe {
         let generation = (*core).plan.generation;
         let top = lua_gettop(state);
-        lua_pushlightuserdata(state, core.cast());
-        lua_pushcclosure(state, on_error, 1);
+        Call { state, core }.push_handler();
         run(core, state, Turn::Pull, generation)?;
         run(core, state, Turn::Push, generation)?;
         let plan = &raw mut (*core).plan;
@@ -208,8 +207,7 @@ pub(super) unsafe fn turn(core: *mut Core, state: *mut lua_State, turn: Turn) ->
     unsafe {
         (*core).shared.now = get_monotonic_time();
         (*core).shared.running = 1;
-        lua_pushlightuserdata(state, core.cast());
-        lua_pushcclosure(state, on_error, 1);
+        Call { state, core }.push_handler();
         let outer = (*core).plan.running;
         let done = run(core, state, turn, (*core).plan.generation);
         (*core).switch(outer);
@@ -237,7 +235,7 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 Turn::Push => &raw const (*plan).pushes,
                 Turn::Tick => &raw const (*plan).ticks,
             };
-            let Some(&Step { function, app, link, native, account, .. }) = (&(*steps)).get(index) else {
+            let Some(&Step { values, link, native, account, .. }) = (&(*steps)).get(index) else {
                 return Ok(());
             };
             // What native apps take and free is in no account.
@@ -256,15 +254,10 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 index += 1;
                 continue;
             }
-            lua_rawgeti(state, LUA_REGISTRYINDEX, function);
-            lua_rawgeti(state, LUA_REGISTRYINDEX, app);
-            let mut arguments = 1;
-            if let Some((link, _)) = link {
-                lua_rawgeti(state, LUA_REGISTRYINDEX, link);
-                arguments = 2;
-            }
+            let count = 2 + c_int::from(link.is_some());
             let name = &raw const (&(*steps))[index].name;
-            let status = protected(core, state, &*name, [arguments, 0, handler]);
+            let call = || sluss_luajit_call(state, values.as_ptr(), count, handler);
+            let status = fenced(core, state, &*name, call);
             if status != 0 {
                 let name = (&(*steps))
                     .get(index)
@@ -273,7 +266,8 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
                 (*core).failure.get_or_insert_default().app = name;
                 return Err(Raised);
             }
-            if let Some((_, link)) = link {
+            if let Some(link) = link {
+                let link = link.as_ptr();
                 // PERF: an emptied ring begins again at its first slot, so that few of its lines are in use.
                 if (*link).waiting() == 0 {
                     (*link).read = 0;
@@ -288,26 +282,28 @@ unsafe fn run(core: *mut Core, state: *mut lua_State, turn: Turn, generation: u6
 /// `lua_pcall` with a number of arguments, of results, and a handler of errors: a turn of its own in a sandboxed state.
 ///
 /// # Safety
-/// As for `lua_pcall`; the name is read before Lua code runs.
-#[inline]
+/// As for `lua_pcall`.
 pub(super) unsafe fn protected(
     core: *mut Core,
     state: *mut lua_State,
-    name: &str,
     [arguments, results, handler]: [c_int; 3],
 ) -> c_int {
-    // SAFETY: as the caller says. The fence is there as long as the engine.
-    unsafe {
-        match &(*core).fence {
-            None => lua_pcall(state, arguments, results, handler),
-            Some(fence) => {
-                let outer = fence.begin(state, name);
-                let status = lua_pcall(state, arguments, results, handler);
-                fence.end(state, outer);
-                status
-            }
-        }
-    }
+    // SAFETY: as the caller says.
+    unsafe { fenced(core, state, "", || lua_pcall(state, arguments, results, handler)) }
+}
+
+/// A protected call, as a turn of its own in a sandboxed state.
+///
+/// # Safety
+/// The engine lives; the name is read before Lua code runs.
+#[inline]
+unsafe fn fenced(core: *mut Core, state: *mut lua_State, name: &str, call: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the fence is there as long as the engine.
+    let Some(fence) = (unsafe { &(*core).fence }) else { return call() };
+    let outer = fence.begin(state, name);
+    let status = call();
+    fence.end(state, outer);
+    status
 }
 
 /// How `main` runs: the values that Lua gives, and how it sleeps.
@@ -453,11 +449,10 @@ unsafe fn call(
 ) -> Result<(), Raised> {
     // SAFETY: as in `breathe`.
     unsafe {
-        lua_pushlightuserdata(state, core.cast());
-        lua_pushcclosure(state, on_error, 1);
+        Call { state, core }.push_handler();
         let handler = lua_gettop(state);
         lua_rawgeti(state, LUA_REGISTRYINDEX, function);
-        if protected(core, state, "", [0, results, handler]) != 0 {
+        if protected(core, state, [0, results, handler]) != 0 {
             return Err(Raised);
         }
         luajit::lua_remove(state, handler);

@@ -62,10 +62,14 @@ impl Call {
 
     /// Pushes the handler of errors.
     pub(super) fn push_handler(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: as above; the engine lives, and the registry keeps the handler alive.
         unsafe {
+            if let Some(handler) = (*self.core).handler {
+                return sluss_luajit_push(self.state, handler);
+            }
             lua_pushlightuserdata(self.state, self.core.cast::<c_void>());
             lua_pushcclosure(self.state, super::state::on_error, 1);
+            (*self.core).handler = Some(self.keep_value(-1).1);
         }
     }
 
@@ -151,10 +155,16 @@ impl Call {
 
     /// Keeps a value where the state's registry can find it, by number.
     pub(super) fn keep(&mut self, index: c_int) -> c_int {
-        // SAFETY: the value is pushed, and taken by the registry.
+        self.keep_value(index).0
+    }
+
+    /// As [`Call::keep`], with the value.
+    pub(super) fn keep_value(&mut self, index: c_int) -> (c_int, Value) {
+        // SAFETY: the value is pushed, and taken by the registry, which keeps it alive.
         unsafe {
             lua_pushvalue(self.state, index);
-            luaL_ref(self.state, LUA_REGISTRYINDEX)
+            let value = sluss_luajit_value(self.state);
+            (luaL_ref(self.state, LUA_REGISTRYINDEX), value)
         }
     }
 

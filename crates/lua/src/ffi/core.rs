@@ -37,6 +37,8 @@ const FAILED: i32 = 1;
 pub(crate) struct Core {
     pub(super) shared: Shared,
     pub(super) plan: Plan,
+    /// The handler of errors of the state, once it was needed.
+    pub(super) handler: Option<luajit::Value>,
     /// What happened when a method raised an error: kept until somebody tells it.
     pub(super) failure: Option<Failure>,
     /// Whether the error that is raised now says that a text is not Lua.
@@ -123,6 +125,7 @@ impl Core {
             shared,
             _watching: watch.clone().map(Watching::begin),
             plan: Plan::default(),
+            handler: None,
             failures: 0,
             failure: None,
             is_not_lua: false,

@@ -13,6 +13,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::ptr::NonNull;
 use std::{fs, io, ptr};
 
 /// Makes types of native functions, and a function that puts them into a table by name.
@@ -396,12 +397,8 @@ functions! {
         ];
         plan.generation += 1;
         plan.tell_watch();
-        for step in old.into_iter().flatten() {
-            plan.unused.extend([step.function, step.app]);
-            plan.unused.extend(step.link.map(|(link, _)| link));
-        }
         // A breath goes on with none of these after a change.
-        for reference in std::mem::take(&mut plan.unused) {
+        for reference in old.into_iter().flatten().flat_map(|step| step.references) {
             call.forget(reference);
         }
         Ok(0)
@@ -679,13 +676,14 @@ fn take_steps(call: &mut Call, list: c_int) -> Result<Vec<Step>, String> {
             for column in 1..=5 {
                 lua_rawgeti(call.state, row, column);
             }
-            let (function, app) = (call.keep(row + 1), call.keep(row + 2));
-            let link = link_at(call, row + 3).map(|link| (call.keep(row + 3), link));
+            let kept = [1, 2, 3].map(|column| call.keep_value(row + column));
+            let link = link_at(call, row + 3).and_then(NonNull::new);
             let native = call.number(row + 5).map(|number| number as usize);
             let name = call.text(row + 4, "an app's name")?;
             // SAFETY: the engine lives; nobody else uses it in this call.
             let account = (*call.core).plan.account(&name);
-            steps.push(Step { function, app, link, name, native, account });
+            let (values, references) = (kept.map(|(_, value)| value), kept.map(|(reference, _)| reference));
+            steps.push(Step { values, link, account, native, name, references });
             lua_settop(call.state, row - 1);
         }
         Ok(steps)

@@ -85,7 +85,7 @@ impl State {
                     Argument::Texts(texts) => call.push_texts(texts),
                 }
             }
-            let status = breath::protected(self.core, self.state, "", [arguments.len() as c_int, 0, handler]);
+            let status = breath::protected(self.core, self.state, [arguments.len() as c_int, 0, handler]);
             let result = if status == 0 { Ok(()) } else { Err(self.raised()) };
             lua_settop(self.state, top);
             result

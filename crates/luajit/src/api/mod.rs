@@ -113,6 +113,23 @@ unsafe extern "C-unwind" {
     pub fn lua_gc(state: *mut lua_State, what: c_int, data: c_int) -> c_int;
 }
 
+/// The bits of a value. They are the value as long as something that Lua knows of refers to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Value(u64);
+
+#[allow(missing_docs)] // They are told of in `call.c`.
+unsafe extern "C-unwind" {
+    pub fn sluss_luajit_value(state: *mut lua_State) -> Value;
+    pub fn sluss_luajit_push(state: *mut lua_State, value: Value);
+    pub fn sluss_luajit_call(
+        state: *mut lua_State,
+        values: *const Value,
+        count: c_int,
+        handler: c_int,
+    ) -> c_int;
+}
+
 /// As the `what` of [`lua_gc`]: a full collection.
 pub const LUA_GCCOLLECT: c_int = 2;
 /// As the `what` of [`lua_gc`]: how many KiB are in use.
