@@ -35,6 +35,9 @@ const WAITS: &str = "why";
 /// How many of these are answered at a time.
 const WAITING_MAX: usize = 4;
 
+/// How long nobody is let in after somebody could not be.
+const REST: Duration = Duration::from_millis(100);
+
 /// A control socket.
 pub(crate) struct Server {
     listener: UnixListener,
@@ -80,9 +83,13 @@ impl Server {
         let serve = move || {
             engine::stand_back();
             let waiting = Arc::new(());
-            for stream in listener.incoming().flatten() {
-                // Who does not read the answer has not got one.
-                let _ = attend(stream, &answer, &waiting);
+            for stream in listener.incoming() {
+                match stream {
+                    // Who does not read the answer has not got one.
+                    Ok(stream) => drop(attend(stream, &answer, &waiting)),
+                    // Without a file descriptor for it, who asks waits, and `accept` fails at once again.
+                    Err(_) => thread::sleep(REST),
+                }
             }
         };
         let begun = thread::Builder::new().name("control".to_owned()).spawn(serve);
