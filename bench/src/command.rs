@@ -22,7 +22,7 @@ type Peer<'p> = (&'static str, Box<dyn Fn() -> Command + 'p>);
 #[derive(Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) cpu_s: f64,
-    wall_s: f64,
+    pub(crate) wall_s: f64,
     peak_mb: f64,
 }
 

@@ -27,6 +27,7 @@ mod report;
 mod rules;
 mod sets;
 mod short;
+mod snabb;
 mod svg;
 mod terms;
 mod traffic;
@@ -59,6 +60,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "rules", about: "first-match rule lists against librte_acl, whose lists SLUSS_CLASSBENCH names a folder of", run: rules::run },
     Suite { name: "notes", about: "the rule list of 2007 from 16 to 16384 addresses, against librte_acl and the kernel's firewalls; a chart", run: notes::run },
     Suite { name: "lua", about: "filters as Lua in LuaJIT, against the Lua of pflua, a checkout of which SLUSS_PFLUA names", run: lua::run },
+    Suite { name: "snabb", about: "networks of apps in Lua, and filters in a loop of Lua, against Snabb, a checkout of which SLUSS_SNABB names", run: snabb::run },
     Suite { name: "engine", about: "networks of apps against loops written by hand", run: engine::run },
     Suite { name: "wall", about: "the wall against the least C that finds a verdict, and against ndpiReader", run: wall::run },
     Suite { name: "workers", about: "one network on one worker and on two", run: workers::run },
