@@ -42,7 +42,7 @@ struct Inner {
     control: Control,
     is_coloured: bool,
     /// Between which the wall stands.
-    devices: Vec<String>,
+    interfaces: Interfaces,
     /// What has changed of the policy's sets since they were read.
     lists: Mutex<ChangedLists>,
     /// Held by the change of a set that is under way: there are two control sockets.
@@ -66,16 +66,16 @@ enum Cause {
 }
 
 impl Reloader {
-    /// For a wall that stands between these devices; none, where its packets come by any.
-    pub(super) fn new(path: &Path, control: &Control, devices: Vec<String>, is_coloured: bool) -> Reloader {
-        Reloader::waiting(path, control, devices, is_coloured, TAKEN_WITHIN)
+    /// For a wall whose packets come and leave by these interfaces.
+    pub(super) fn new(path: &Path, control: &Control, interfaces: Interfaces, is_coloured: bool) -> Reloader {
+        Reloader::waiting(path, control, interfaces, is_coloured, TAKEN_WITHIN)
     }
 
     /// The same, which waits so long until the wall has taken a policy.
     fn waiting(
         path: &Path,
         control: &Control,
-        devices: Vec<String>,
+        interfaces: Interfaces,
         is_coloured: bool,
         taken_within: Duration,
     ) -> Reloader {
@@ -84,7 +84,7 @@ impl Reloader {
         Reloader(Arc::new(Inner {
             path: path.to_owned(),
             control: control.clone(),
-            devices,
+            interfaces,
             is_coloured,
             lists,
             changing,
@@ -112,7 +112,7 @@ impl Reloader {
         &self,
         read: impl FnOnce(&ChangedLists) -> Result<Arc<Policy>, Failure>,
     ) -> Result<Value, Failure> {
-        let Inner { path, control, devices, turn, taken_within, .. } = &*self.0;
+        let Inner { path, control, interfaces, turn, taken_within, .. } = &*self.0;
         let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
         let lists = self.lists().clone();
@@ -149,7 +149,7 @@ impl Reloader {
             "build_ms": built.as_secs_f64() * 1e3,
             "duration_ms": begin.elapsed().as_secs_f64() * 1e3,
             "needs_restart": needs_restart(&before.policy, &new),
-            "warnings": other_interfaces(&new, devices).into_iter().collect::<Vec<_>>(),
+            "warnings": interfaces.others(&new).into_iter().collect::<Vec<_>>(),
             "pending": is_pending,
         }))
     }
@@ -277,7 +277,8 @@ pub fn fuzz(bytes: &[u8]) {
     let control = Control::new(Arc::new(policy), false);
     // There is no such file, and nobody waits for the wall.
     let path = Path::new("/nowhere/policy.toml");
-    let answers = Reloader::waiting(path, &control, Vec::new(), false, Duration::ZERO).answers();
+    let answers =
+        Reloader::waiting(path, &control, Interfaces::Said([None, None]), false, Duration::ZERO).answers();
     let (mut ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     let answer = thread::scope(|scope| {
         let asks = scope.spawn(move || {
@@ -337,21 +338,43 @@ fn reloaded(answer: &Value) -> String {
     text
 }
 
-/// That rules name interfaces which are none of the devices between which a wall stands, if they do.
-pub(super) fn other_interfaces(policy: &Policy, devices: &[String]) -> Option<String> {
-    let others: Vec<String> = policy
-        .interfaces()
-        .filter(|name| !devices.is_empty() && !devices.iter().any(|device| device == name))
-        .map(|name| format!("`{}`", shown(name)))
-        .collect();
-    let stands = devices.iter().map(|device| shown(device)).collect::<Vec<_>>().join(" and ");
-    let plural = if others.len() == 1 { "" } else { "s" };
-    (!others.is_empty()).then(|| {
-        format!(
-            "rules with `in` or `out` ask for the interface{plural} {}, by which no packet comes or leaves: the wall stands between {stands}",
-            others.join(", ")
-        )
-    })
+/// By which interfaces packets of a wall come and leave.
+#[derive(Clone, Debug)]
+pub(super) enum Interfaces {
+    /// The two devices between which it stands.
+    Between([String; 2]),
+    /// Those of a queue: what `--in` and `--out` say.
+    Said([Option<String>; 2]),
+}
+
+impl Interfaces {
+    /// That rules name others, if they do.
+    pub(super) fn others(&self, policy: &Policy) -> Option<String> {
+        let is_known = |name: &str| match self {
+            Interfaces::Between(devices) => devices.iter().any(|device| device == name),
+            Interfaces::Said(said) => said.iter().any(|said| said.as_deref() == Some(name)),
+        };
+        let others = policy.interfaces().filter(|name| !is_known(name));
+        let others: Vec<String> = others.map(|name| format!("`{}`", shown(name))).collect();
+        let plural = if others.len() == 1 { "" } else { "s" };
+        let why = match self {
+            Interfaces::Between([south, north]) => {
+                format!("the wall stands between {} and {}", shown(south), shown(north))
+            }
+            Interfaces::Said(said) => {
+                let [input, out] = said.each_ref().map(|said| {
+                    said.as_deref().map_or("is not given".into(), |said| format!("is {}", shown(said)))
+                });
+                format!("`--in` {input}, and `--out` {out}")
+            }
+        };
+        (!others.is_empty()).then(|| {
+            format!(
+                "rules with `in` or `out` ask for the interface{plural} {}, by which no packet comes or leaves: {why}",
+                others.join(", ")
+            )
+        })
+    }
 }
 
 /// Sends a request to a wall.
@@ -439,7 +462,8 @@ mod tests {
     fn what_the_wall_has_not_taken_is_not_kept() {
         let control = Control::new(Arc::new(policy("")), false);
         let path = Path::new("/nowhere/policy.toml");
-        let reloader = Reloader::waiting(path, &control, Vec::new(), false, Duration::ZERO);
+        let reloader =
+            Reloader::waiting(path, &control, Interfaces::Said([None, None]), false, Duration::ZERO);
         let first = control.policy();
         let answer = reloader.answer(&json!({ "cmd": "set", "set": "known", "add": ["192.0.2.7"] }));
         let why = control::why_refused(&answer).unwrap();
@@ -454,16 +478,23 @@ mod tests {
     #[test]
     fn interfaces_that_are_none_of_the_devices_are_told() {
         let policy = |rules: &str| Policy::read(&format!("rules = '{rules}'"), Path::new("")).unwrap();
-        let devices = ["w0", "w1"].map(str::to_owned);
-        let told = |rules: &str| other_interfaces(&policy(rules), &devices);
+        let devices = Interfaces::Between(["w0", "w1"].map(str::to_owned));
+        let told = |rules: &str| devices.others(&policy(rules));
         assert_eq!(told("in w0 and tcp => accept; out w1 => accept; udp => drop"), None);
         let warning = told("in w7 and tcp => accept").unwrap();
         assert!(warning.contains("`w7`") && warning.contains("between w0 and w1"), "{warning}");
         assert!(told("in w0 or in lan => { not out wan => drop }").unwrap().contains("`lan`, `wan`"));
-        // Behind a queue, packets come by any.
-        assert_eq!(other_interfaces(&policy("in w7 => drop"), &[]), None);
         let answer = json!({ "generation": 2, "rules": 1, "warnings": [warning] });
         assert!(reloaded(&answer).ends_with("between w0 and w1"), "{}", reloaded(&answer));
+        let said = Interfaces::Said([Some("w0".into()), None]);
+        assert_eq!(said.others(&policy("in w0 => drop")), None);
+        let warning = said.others(&policy("out w0 => drop; out w1 => drop")).unwrap();
+        assert!(
+            warning.ends_with(
+                "`w1`, by which no packet comes or leaves: `--in` is w0, and `--out` is not given"
+            ),
+            "{warning}"
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //!  worker 1:  lan ─► rss ─┴──▼─► l7_wall ─► wan
 //! ```
 
-use super::control::{Reloader, other_interfaces};
+use super::control::{Interfaces, Reloader};
 use super::eve::EveTo;
 use super::hold::hold;
 use super::records::Records;
@@ -99,6 +99,13 @@ impl<'a> Place<'a> {
         }
     }
 
+    fn interfaces(&self, args: &WallRunArgs) -> Interfaces {
+        match *self {
+            Place::Devices(south, north) => Interfaces::Between([south, north].map(str::to_owned)),
+            Place::Queue(_) => Interfaces::Said([args.input.clone(), args.out.clone()]),
+        }
+    }
+
     /// What is said once the wall stands.
     fn greeting(&self, args: &WallRunArgs) -> String {
         match self {
@@ -121,19 +128,19 @@ impl<'a> Place<'a> {
 }
 
 /// Tells what keeps a wall from what it is to do: devices that bring no packets, and rules about other devices.
-fn warn(devices: &[String], policy: &Policy, terminal: &Terminal) {
-    for device in devices {
-        let warning = match netdev::link_state(device) {
+fn warn(place: &Place<'_>, interfaces: &Interfaces, policy: &Policy, terminal: &Terminal) {
+    for device in place.devices() {
+        let warning = match netdev::link_state(&device) {
             Ok(LinkState::Down) => format!(
                 "{device} is switched off: no packet passes; `ip link set dev {} up` switches it on",
-                shell_word(device)
+                shell_word(&device)
             ),
             Ok(LinkState::NoCarrier) => format!("{device} has no carrier: no packet passes until it has one"),
             Ok(LinkState::Up) | Err(_) => continue,
         };
         terminal.tell(&Message::warning(warning));
     }
-    if let Some(warning) = other_interfaces(policy, devices) {
+    if let Some(warning) = interfaces.others(policy) {
         terminal.tell(&Message::warning(warning));
     }
 }
@@ -160,9 +167,9 @@ pub(super) fn run(
     let settings = Settings { workers, packets: Settings::packets_for(&graph), ..usual };
     let mut engine = Engine::new(settings).map_err(Failure::no_engine)?;
     engine.configure(&graph).map_err(|error| refused(&error))?;
-    let devices = place.devices();
-    warn(&devices, policy, terminal);
-    let reloader = Reloader::new(&args.policy, &control, devices, terminal.colour_stderr);
+    let interfaces = place.interfaces(args);
+    warn(place, &interfaces, policy, terminal);
+    let reloader = Reloader::new(&args.policy, &control, interfaces, terminal.colour_stderr);
     let servers = servers(args, &name, terminal)?;
     // Threads that begin from here on inherit what is left.
     confinement(args, place, policy).enter(terminal)?;

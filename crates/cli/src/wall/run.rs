@@ -1,6 +1,7 @@
 //! `sluss wall run`: packets judged by a policy, of captures or between devices.
 
 use super::check::written;
+use super::control::Interfaces;
 use super::inline::{self, Place};
 use super::policy;
 use super::replay::Replay;
@@ -69,6 +70,10 @@ fn replay(args: &WallRunArgs, policy: &Arc<Policy>, terminal: &Terminal) -> Resu
     let mut told = told.map(|(writer, _)| Told::new(writer, policy.settings().rejects.source));
     let is_monitor = policy.settings().mode == Mode::Monitor;
     let (mut lines, mut number) = (Lines::new(args), 0_u64);
+    let said = Interfaces::Said([args.input.clone(), args.out.clone()]);
+    if let Some(warning) = said.others(policy) {
+        terminal.tell(&Message::warning(warning));
+    }
     let interfaces = [args.input.as_deref(), args.out.as_deref()];
     let replayed = replay.run(
         found,

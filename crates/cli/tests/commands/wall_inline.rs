@@ -515,7 +515,7 @@ fn two_clients_of_bittorrent_are_told_and_blocked() {
             bench.serve(&format!("aria2c {alone} --listen-port=6881 --seed-ratio=0.0 --check-integrity=true --dir=seed {torrent}"), 6881);
             let leech = bench.folder.join("leech");
             let mut leecher = bench.client.command(&format!(
-                "timeout 25 aria2c {alone} --listen-port=6882 --seed-time=0 --dir={} {torrent}",
+                "aria2c {alone} --stop=25 --listen-port=6882 --seed-time=0 --dir={} {torrent}",
                 arg(&leech)
             ));
             let mut leecher = leecher.stdout(std::process::Stdio::null()).spawn().unwrap();

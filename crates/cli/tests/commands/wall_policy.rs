@@ -52,6 +52,19 @@ fn a_capture_is_judged_and_every_packet_accounted_for() {
 }
 
 #[test]
+fn rules_about_interfaces_of_no_packet_are_warned_of() {
+    let policy = policy("wall-run-interfaces", "dpi = 'own'\nrules = 'in lan and not out wan => drop'\n");
+    let warnings = |more: &[&str]| {
+        let output = run(&[&["wall", "run", arg(&policy), "captures/web.pcap"], more].concat());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert_eq!(warnings(&["--in", "lan", "--out", "wan"]), "");
+    let told = warnings(&["--in", "lan"]);
+    assert!(told.contains("the interface `wan`") && told.contains("`--in` is lan, and `--out` is not given"));
+}
+
+#[test]
 fn rules_of_any_length_are_told() {
     // More than a format can pad: 65,535 characters.
     let rule = format!("{}tcp => accept", "not ".repeat(20_000));
