@@ -259,7 +259,7 @@ impl Tcp {
     }
 
     /// Whether a SYN is the one that the connection has begun with, sent again. Once the connection is open, that cannot be told.
-    fn is_same_syn(&self, direction: Direction, segment: &Segment) -> bool {
+    pub(crate) fn is_same_syn(&self, direction: Direction, segment: &Segment) -> bool {
         self.state().is_half_open()
             && direction == self.initiator()
             && self.bits & KNOWN << direction.index() != 0

@@ -1,7 +1,7 @@
 //! A flow of the tracker: what was counted, and when it is over.
 
 use super::{Packet, SECOND};
-use crate::decode::{Decoded, Part};
+use crate::decode::{Decoded, Part, is_syn};
 use crate::key::{Direction, Key};
 use crate::tcp::{Observed, Tcp, TcpState};
 use std::net::IpAddr;
@@ -120,6 +120,13 @@ impl<V> Flow<V> {
             packets_high: [0; 2],
             tcp: Tcp::begun_by(direction),
         }
+    }
+
+    /// Whether a packet, which was counted a moment ago, is the SYN that the connection has begun with, or that again: no other, which an open connection may be sent.
+    #[inline]
+    #[must_use]
+    pub fn begins_with(&self, decoded: &Decoded) -> bool {
+        decoded.is_tcp() && is_syn(decoded.tcp.flags) && self.tcp.is_same_syn(decoded.direction, &decoded.tcp)
     }
 
     /// What was counted.

@@ -11,7 +11,6 @@ use flow::table::Slot;
 use flow::{Decoded, Packet, Part};
 use std::sync::LazyLock;
 use wire::ip::protocol as ip;
-use wire::transport::TcpFlags;
 
 impl Spy {
     /// A packet of a flow that is not settled.
@@ -36,11 +35,8 @@ impl Spy {
             } else {
                 look.set_phase(Phase::Settled);
             }
-        } else if decoded.part != Part::Later {
-            note_start(look, decoded);
-            if !decoded.payload().is_empty() {
-                self.inspect(packet, seen, told.waits);
-            }
+        } else if decoded.part != Part::Later && !decoded.payload().is_empty() {
+            self.inspect(packet, seen, told.waits);
         }
         let Some(look) = self.tracker.value_mut(slot) else { return };
         told.tell(at, look, &self.names);
@@ -371,22 +367,10 @@ impl Spy {
     }
 }
 
-/// Takes note of where the initiator's stream begins.
+/// Whether a flow has said nothing yet, nor does with this packet: the most of a flood.
 #[inline]
-fn note_start(look: &mut Look, decoded: &Decoded) {
-    if decoded.is_tcp() && decoded.tcp.flags & (TcpFlags::SYN | TcpFlags::ACK) == TcpFlags::SYN {
-        look.set_start(decoded.tcp.seq.wrapping_add(1));
-    }
-}
-
-/// Whether a flow has said nothing yet, nor does with this packet, of which note is taken: the most of a flood.
-#[inline]
-pub(super) fn is_silent(look: &mut Look, decoded: &Decoded) -> bool {
-    let is_silent = decoded.is_tcp() && decoded.payload().is_empty() && look.is_silent();
-    if is_silent {
-        note_start(look, decoded);
-    }
-    is_silent
+pub(super) fn is_silent(look: &Look, decoded: &Decoded) -> bool {
+    decoded.is_tcp() && decoded.payload().is_empty() && look.is_silent()
 }
 
 fn message<'a>(packet: &Packet<'a>, decoded: &Decoded, look: &Look) -> Message<'a> {

@@ -126,6 +126,23 @@ fn what_was_said_in_parts_counts_as_a_whole() {
 }
 
 #[test]
+fn a_syn_on_an_open_connection_does_not_move_where_it_is_read_from() {
+    let http = Protocol::HTTP.number();
+    for forged in [segment(true, "S", 90_000, ""), segment(false, "S", 90_000, "")] {
+        for at in 1..=3 {
+            let mut rig = Rig::new(100);
+            let mut frames = connection(REQUEST);
+            frames.insert(at, forged.clone());
+            let tags = rig.look(1, &frames);
+            // Before the answer, another SYN of the same end takes the place of the first.
+            let is_moved = at == 1 && forged == segment(true, "S", 90_000, "");
+            assert_eq!(tags[4].protocol == http, !is_moved, "{at}");
+            rig.finish();
+        }
+    }
+}
+
+#[test]
 fn a_flow_that_says_nothing_has_no_state() {
     let mut rig = Rig::new(1 << 10);
     for round in 0..20 {

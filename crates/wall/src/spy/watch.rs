@@ -75,6 +75,7 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
         if let Some(slots) = &mut self.slots {
             slots.push(Some(slot));
         }
+        let begins = flow.begins_with(decoded);
         let look = &mut flow.value;
         if is_new {
             *self.numbers = self.numbers.wrapping_add(1);
@@ -84,6 +85,10 @@ impl<O: Owner> Watcher<Look> for Watch<'_, '_, O> {
                 *look = Look::new(*self.numbers, decoded.direction.reverse());
                 look.set_start(decoded.tcp.ack);
             }
+        }
+        if begins {
+            // Where its stream begins.
+            look.set_start(decoded.tcp.seq.wrapping_add(1));
         }
         let direction = decoded.direction;
         let is_settled = look.phase() == Phase::Settled;
