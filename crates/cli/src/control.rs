@@ -35,7 +35,7 @@ const WAITS: &str = "why";
 /// How many of these are answered at a time.
 const WAITING_MAX: usize = 4;
 
-/// How long nobody is let in after somebody could not be.
+/// How long the server waits after it could not accept a connection.
 const REST: Duration = Duration::from_millis(100);
 
 /// A control socket.
@@ -87,7 +87,7 @@ impl Server {
                 match stream {
                     // Who does not read the answer has not got one.
                     Ok(stream) => drop(attend(stream, &answer, &waiting)),
-                    // Without a file descriptor for it, who asks waits, and `accept` fails at once again.
+                    // No file descriptor is left: the connection goes on waiting, so `accept` would fail again at once.
                     Err(_) => thread::sleep(REST),
                 }
             }

@@ -1,9 +1,9 @@
-/* Values that Rust keeps as the 64 bits they are, and calls with them: one function in place of `lua_rawgeti` for each value and `lua_pcall`. */
+/* Rust keeps Lua values as the 64 bits that they are, and calls a function with them: one call in place of a `lua_rawgeti` for each value and a `lua_pcall`. */
 #include "lj_obj.h"
 #include "lj_state.h"
 #include "lj_vm.h"
 
-/* The value on top of the stack. Something else refers to it for as long as its bits are used: they keep nothing alive. */
+/* The value on top of the stack. Its bits do not keep it alive: something that Lua knows of must refer to it for as long as they are used. */
 uint64_t sluss_luajit_value(lua_State *state)
 {
   return (state->top - 1)->u64;

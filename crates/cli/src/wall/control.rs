@@ -338,17 +338,17 @@ fn reloaded(answer: &Value) -> String {
     text
 }
 
-/// By which interfaces packets of a wall come and leave.
+/// The interfaces by which packets of a wall come and leave.
 #[derive(Clone, Debug)]
 pub(super) enum Interfaces {
     /// The two devices between which it stands.
     Between([String; 2]),
-    /// Those of a queue: what `--in` and `--out` say.
+    /// Of packets of a queue or a capture: what `--in` and `--out` say.
     Said([Option<String>; 2]),
 }
 
 impl Interfaces {
-    /// That rules name others, if they do.
+    /// The warning that rules name other interfaces, if they do.
     pub(super) fn others(&self, policy: &Policy) -> Option<String> {
         let is_known = |name: &str| match self {
             Interfaces::Between(devices) => devices.iter().any(|device| device == name),

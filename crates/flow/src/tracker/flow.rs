@@ -122,7 +122,7 @@ impl<V> Flow<V> {
         }
     }
 
-    /// Whether a packet, which was counted a moment ago, is the SYN that the connection has begun with, or that again: no other, which an open connection may be sent.
+    /// Whether a packet that was just counted is the SYN that the connection has begun with, or a retransmission of it. Another SYN, on a connection that is open, is not.
     #[inline]
     #[must_use]
     pub fn begins_with(&self, decoded: &Decoded) -> bool {
